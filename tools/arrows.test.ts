@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { test } from 'node:test'
-import { checkArrows } from './arrows.ts'
+import { checkImports } from './arrows.ts'
 import { readAreas } from './source/areas.ts'
-import { repositoryFrom } from './source/in-memory.ts'
-import { loadAreas, REPOSITORY_ROOT } from './source/run.ts'
+import { createMemoryRepository } from './source/repository.ts'
+import { loadAreas, REPOSITORY_ROOT } from './source/finding.ts'
 
 const areas = readAreas({
   contract: { folder: 'packages/contract/src', doors: ['index.ts', 'v1/index.ts'] },
@@ -43,7 +43,7 @@ const manifests = {
 
 /** The complaints about `files` in a repository that is otherwise in order. */
 function complaintsAbout(files: Readonly<Record<string, string>>): string[] {
-  const findings = checkArrows(repositoryFrom({ ...manifests, ...files }), areas)
+  const findings = checkImports(createMemoryRepository({ ...manifests, ...files }), areas)
   return findings.map(({ path, line, message }) => `${path}:${line} ${message}`)
 }
 

@@ -1,16 +1,24 @@
 import { posix } from 'node:path'
 import type { Area, Areas } from './source/areas.ts'
-import { findCycles } from './source/cycles.ts'
-import type { Finding } from './source/finding.ts'
-import { createGraph, type Graph, type ResolvedUse } from './source/graph.ts'
-import { isConfig, isTest, isTestSupport } from './source/place.ts'
-import { openRepository, type Repository } from './source/repository.ts'
-import type { Package } from './source/resolve.ts'
-import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
+import {
+  createGraph,
+  findCycles,
+  type Graph,
+  type Package,
+  type ResolvedUse,
+} from './source/graph.ts'
+import { type Finding, loadAreas, report, REPOSITORY_ROOT } from './source/finding.ts'
+import {
+  isConfig,
+  isTest,
+  isTestSupport,
+  openRepository,
+  type Repository,
+} from './source/repository.ts'
 import { readSources, type Source } from './source/tree.ts'
 
 /** Checks every import of `packages/` against the areas of `arrows.config.mjs`. */
-export function checkArrows(repository: Repository, areas: Areas): Finding[] {
+export function checkImports(repository: Repository, areas: Areas): Finding[] {
   const findings: Finding[] = []
   const sources = readSources(repository, (path, { line, message }) =>
     findings.push({ path, line, rule: 'syntax', message }),
@@ -18,26 +26,26 @@ export function checkArrows(repository: Repository, areas: Areas): Finding[] {
   const graph = createGraph(repository, sources)
   const paths = [...sources.keys()].filter((path) => path.startsWith('packages/'))
   for (const path of paths) {
-    findings.push(...checkPlace(path, areas), ...checkDoor(sources.get(path), areas))
+    findings.push(...checkAreaOf(path, areas), ...checkEntryPoint(sources.get(path), areas))
     for (const use of graph.usesOf(path)) {
-      const message = complaintAbout({ path, use, graph, areas })
+      const message = importError({ path, use, graph, areas })
       if (message !== undefined) findings.push({ path, line: use.line, rule: 'arrow', message })
     }
   }
   return [...findings, ...checkCycles(paths, graph)]
 }
 
-function checkPlace(path: string, areas: Areas): Finding[] {
+function checkAreaOf(path: string, areas: Areas): Finding[] {
   const isProduct = /^packages\/[^/]+\/src\//.test(path)
   if (!isProduct || areas.areaOf(path) !== undefined) return []
   const message = 'belongs to no area of arrows.config.mjs'
   return [{ path, line: 1, rule: 'arrow', message }]
 }
 
-/** A door that computes something would make entering a folder an effect. */
-function checkDoor(source: Source | undefined, areas: Areas): Finding[] {
+/** Entry points may only re-export, so that importing a folder has no side effects. */
+function checkEntryPoint(source: Source | undefined, areas: Areas): Finding[] {
   const area = source === undefined ? undefined : areas.areaOf(source.path)
-  if (source === undefined || area === undefined || !isDoor(source.path, area)) return []
+  if (source === undefined || area === undefined || !isEntryPoint(source.path, area)) return []
   const body: unknown = source.program['body']
   const statements: readonly Source['program'][] = Array.isArray(body) ? body : []
   return statements
@@ -50,33 +58,33 @@ function checkDoor(source: Source | undefined, areas: Areas): Finding[] {
     }))
 }
 
-function isDoor(path: string, area: Area): boolean {
+function isEntryPoint(path: string, area: Area): boolean {
   return !area.open && area.doors.includes(posix.relative(area.folder, path))
 }
 
-interface Question {
+interface ImportCheck {
   readonly path: string
   readonly use: ResolvedUse
   readonly graph: Graph
   readonly areas: Areas
 }
 
-/** Why the import is not allowed; undefined when it is. */
-function complaintAbout(question: Question): string | undefined {
-  const { path, use } = question
+/** Returns why the import is not allowed; undefined if it is. */
+function importError(check: ImportCheck): string | undefined {
+  const { path, use } = check
   switch (use.target.kind) {
     case 'missing':
       return `${use.specifier} names no file of this repository`
     case 'builtin':
-      return aboutBuiltin(question)
+      return builtinError(check)
     case 'package':
-      return aboutPackage(question, use.target.name)
+      return packageError(check, use.target.name)
     case 'file':
-      return aboutOwnDoor(path, use.target.path) ?? aboutFile(question, use.target.path)
+      return ownEntryPointError(path, use.target.path) ?? fileError(check, use.target.path)
   }
 }
 
-function aboutBuiltin({ path, use, areas }: Question): string | undefined {
+function builtinError({ path, use, areas }: ImportCheck): string | undefined {
   const area = areas.areaOf(path)
   if (area === undefined || area.builtins || isTest(path)) return undefined
   return area.pure
@@ -84,15 +92,15 @@ function aboutBuiltin({ path, use, areas }: Question): string | undefined {
     : `${area.name} may not import ${use.specifier}: it must run anywhere`
 }
 
-function aboutPackage({ path, areas, graph }: Question, name: string): string | undefined {
-  const undeclared = aboutDependency(path, graph, name)
+function packageError({ path, areas, graph }: ImportCheck, name: string): string | undefined {
+  const undeclared = dependencyError(path, graph, name)
   if (undeclared !== undefined) return undeclared
   const area = areas.areaOf(path)
   if (area === undefined || isForTests(path) || area.packages.includes(name)) return undefined
   return `${area.name} may not import the package ${name}`
 }
 
-function aboutDependency(path: string, graph: Graph, name: string): string | undefined {
+function dependencyError(path: string, graph: Graph, name: string): string | undefined {
   const own = graph.resolver.packageOf(path)
   if (own?.dependencies.has(name) === true) return undefined
   if (isForTests(path) && isDevelopment(graph, own, name)) return undefined
@@ -109,17 +117,17 @@ function isDevelopment({ resolver }: Graph, own: Package | undefined, name: stri
   return [root, own].some((manifest) => manifest?.devDependencies.has(name) === true)
 }
 
-function aboutOwnDoor(path: string, target: string): string | undefined {
-  // A test may hold the door itself against what it promises.
+function ownEntryPointError(path: string, target: string): string | undefined {
+  // A test may import the entry point itself to verify its exports.
   if (isTest(path) || isTestSupport(path) || posix.basename(target) !== 'index.ts') return undefined
   const isInside = path.startsWith(`${posix.dirname(target)}/`)
   return isInside ? 'inside a folder import the file, never your own door' : undefined
 }
 
-function aboutFile({ path, use, areas, graph }: Question, target: string): string | undefined {
+function fileError({ path, use, areas, graph }: ImportCheck, target: string): string | undefined {
   const from = areas.areaOf(path)
   const to = areas.areaOf(target)
-  const foreign = aboutForeign({ path, use, areas, graph }, target)
+  const foreign = foreignPackageError({ path, use, areas, graph }, target)
   if (foreign !== undefined) return foreign
   if (from === undefined || from === to) return undefined
   if (to === undefined)
@@ -127,30 +135,33 @@ function aboutFile({ path, use, areas, graph }: Question, target: string): strin
       ? undefined
       : `${from.name} may not import ${target}`
   if (to.open) return undefined
-  return aboutArrow(from, to, use) ?? aboutEntry(to, target)
+  return arrowError(from, to, use) ?? entryPointError(to, target)
 }
 
-/** Of a file in another package: by its name, and declared, as outside of the repository. */
-function aboutForeign({ path, use, graph }: Question, target: string): string | undefined {
+/** Files of another package are imported by package name, which must be a dependency. */
+function foreignPackageError(
+  { path, use, graph }: ImportCheck,
+  target: string,
+): string | undefined {
   const own = graph.resolver.packageOf(path)
   const other = graph.resolver.packageOf(target)
   if (own === other || other === undefined) return undefined
   if (use.specifier.startsWith('.')) return 'enter another package by its name, not by its path'
-  return aboutDependency(path, graph, other.name)
+  return dependencyError(path, graph, other.name)
 }
 
-function aboutArrow(from: Area, to: Area, use: ResolvedUse): string | undefined {
+function arrowError(from: Area, to: Area, use: ResolvedUse): string | undefined {
   if (from.may.includes(to.name)) return undefined
   if (!from.types.includes(to.name)) return `${from.name} may not import ${to.name}`
   return use.isTypeOnly ? undefined : `${from.name} may import only types of ${to.name}`
 }
 
-function aboutEntry(to: Area, target: string): string | undefined {
-  if (isDoor(target, to)) return undefined
+function entryPointError(to: Area, target: string): string | undefined {
+  if (isEntryPoint(target, to)) return undefined
   return `enter ${to.name} through its door (${to.doors.join(', ')}), not ${target}`
 }
 
-/** Type-only imports count: two files that name each other's types are one idea in two places. */
+/** Type-only imports count too: files that use types of each other belong together. */
 function checkCycles(paths: readonly string[], graph: Graph): Finding[] {
   const known = new Set(paths)
   const next = (path: string) =>
@@ -170,4 +181,4 @@ function checkCycles(paths: readonly string[], graph: Graph): Finding[] {
 }
 
 if (import.meta.main)
-  report('arrows', checkArrows(openRepository(REPOSITORY_ROOT), await loadAreas()))
+  report('arrows', checkImports(openRepository(REPOSITORY_ROOT), await loadAreas()))

@@ -15,7 +15,7 @@ const NODE_MAJOR_MIN = 20
 const RUNTIME_MAJOR_MIN = 26
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const PINNED = path.join(root, 'node_modules/node/bin/node')
-/** `bin/reeve` looks for it: there, the pinned runtime does not start. */
+/** Marks a machine on which the pinned runtime does not start; `bin/reeve` checks it. */
 const UNUSABLE = path.join(root, 'node_modules/.cache/reeve/runtime-unusable')
 const PROGRAM = 'packages/reeve/dist/reeve.js'
 const SOURCES = 'packages/reeve/src/main/reeve.ts'
@@ -91,7 +91,7 @@ function fail(message, code = 2) {
   process.exit(code)
 }
 
-/** The pinned runtime where it starts, else this Node where it is new enough. */
+/** Returns the pinned runtime if it starts, or else this Node if it is new enough. */
 function findRuntime() {
   const { status, stderr, error } = spawnSync(PINNED, ['--version'], { encoding: 'utf8' })
   if (status === 0) {
@@ -107,7 +107,7 @@ function findRuntime() {
   return fail(explainRuntime(said), 1)
 }
 
-/** Packages by the name of the library that the loader did not find. */
+/** Packages of the system by missing library. */
 const PACKAGES = {
   'libatomic.so.1':
     'Debian, Ubuntu: apt-get install libatomic1; Fedora, RHEL: dnf install libatomic',
@@ -161,7 +161,7 @@ function callerDirectory(name) {
   return name === 'reeve' ? process.cwd() : (process.env.INIT_CWD ?? process.cwd())
 }
 
-/** Runs a program in our place: it receives our signals, and a failure of it ends us alike. */
+/** Runs a program, forwards signals to it and exits with its status. */
 async function runOrEnd(file, args, cwd) {
   const child = spawn(
     file,

@@ -8,7 +8,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { isProgramUpToDate, PROGRAM } from './build/paths.ts'
 import { buildNative } from './build/native.ts'
 import { buildWeb, isWebUpToDate } from './build/web.ts'
-import { REPOSITORY_ROOT as root } from './source/run.ts'
+import { REPOSITORY_ROOT as root } from './source/finding.ts'
 
 const { values: flags } = parseArgs({
   options: {

@@ -19,7 +19,7 @@ export interface Machine {
   say(sentence: string): void
 }
 
-interface Need {
+interface Requirement {
   readonly program: string
   /** The package of Debian that brings it. */
   readonly debian: string
@@ -27,7 +27,7 @@ interface Need {
 }
 
 const DOCKER = 'the docker driver against a real engine'
-const NEEDED: readonly Need[] = [
+const REQUIREMENTS: readonly Requirement[] = [
   { program: 'cc', debian: 'gcc libc6-dev', tests: 'isolation of tasks' },
   { program: 'podman', debian: 'podman', tests: DOCKER },
   { program: 'runc', debian: 'runc', tests: DOCKER },
@@ -44,7 +44,7 @@ const INSTALL = [...OPTIONS, 'install', '-y', '--no-install-recommends']
 
 export async function prepareMachine(machine: Machine): Promise<void> {
   if (!machine.isLinux) return
-  const missing = NEEDED.filter(({ program }) => !machine.has(program))
+  const missing = REQUIREMENTS.filter(({ program }) => !machine.has(program))
   const complaint =
     missing.length > 0 && machine.mayInstall ? await installAll(missing, machine) : undefined
   for (const [tests, needs] of Map.groupBy(missing, (need) => need.tests)) {
@@ -57,7 +57,10 @@ export async function prepareMachine(machine: Machine): Promise<void> {
 }
 
 /** Returns the error message; undefined on success. */
-async function installAll(missing: readonly Need[], machine: Machine): Promise<string | undefined> {
+async function installAll(
+  missing: readonly Requirement[],
+  machine: Machine,
+): Promise<string | undefined> {
   const packages = missing.flatMap(({ debian }) => debian.split(' '))
   machine.say(`CI: installing ${packages.join(', ')} for the tests…`)
   const steps = [
@@ -72,7 +75,7 @@ async function installAll(missing: readonly Need[], machine: Machine): Promise<s
   return undefined
 }
 
-function thisMachine(): Machine {
+function localMachine(): Machine {
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin']
   const isRoot = process.getuid?.() === 0
   return {
@@ -98,4 +101,4 @@ function runApt(args: readonly string[], timeoutMs: number): Promise<string | un
   })
 }
 
-if (import.meta.main) await prepareMachine(thisMachine())
+if (import.meta.main) await prepareMachine(localMachine())

@@ -16,8 +16,8 @@ async function main(): Promise<void> {
   const loaded = loadConfig({
     flags: new Map([['dev', true]]),
     environment: {},
-    found: { files: [], problems: [] },
-    facts: {
+    configFiles: { files: [], problems: [] },
+    host: {
       hostName: 'localhost',
       address: undefined,
       workingDirectory: '/',

@@ -4,10 +4,10 @@
  */
 import { randomInt } from 'node:crypto'
 import { EXPERIMENTS } from './proof/experiments.ts'
-import { describePlace } from './proof/machine.ts'
+import { describeCheckout } from './proof/machine.ts'
 import { parseOptions } from './proof/options.ts'
 import { runProof } from './proof/run-proof.ts'
-import { REPOSITORY_ROOT } from './source/run.ts'
+import { REPOSITORY_ROOT } from './source/finding.ts'
 
 /** Short enough to be typed. */
 const FRESH_SEED_MAX = 1_000_000_000
@@ -20,7 +20,7 @@ if (parsed.kind === 'run') {
   const print = (line: string): void => console.log(line)
   process.exitCode = await runProof(parsed.options, {
     root: REPOSITORY_ROOT,
-    place: describePlace(REPOSITORY_ROOT),
+    place: describeCheckout(REPOSITORY_ROOT),
     print,
     signal: ending.signal,
   })

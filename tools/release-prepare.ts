@@ -5,7 +5,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { foldFragments, readFragments, withVersion } from './release/fragments.ts'
-import { REPOSITORY_ROOT as root } from './source/run.ts'
+import { REPOSITORY_ROOT as root } from './source/finding.ts'
 
 const [version = ''] = process.argv.slice(2)
 if (!/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?$/.test(version)) {

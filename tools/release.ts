@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { REPOSITORY_ROOT as root } from './source/run.ts'
-import { tarOf, xz } from './release/archive.ts'
+import { REPOSITORY_ROOT as root } from './source/finding.ts'
+import { createTar, xz } from './release/archive.ts'
 import { debName, debOf } from './release/deb.ts'
 import { buildInstallation, type Built } from './release/installation.ts'
 import { libraryPackages } from './release/libraries.ts'
@@ -89,7 +89,8 @@ function writeForms(built: Built, work: string, out: string): string[] {
     const megabytes = (data.length / 1e6).toFixed(1)
     console.log(`${file}  ${megabytes} MB`)
   }
-  if (wanted.has('tarball')) write(`${name}.tar.xz`, xz(tarOf(entries, stamp.epoch, `${name}/`)))
+  if (wanted.has('tarball'))
+    write(`${name}.tar.xz`, xz(createTar(entries, stamp.epoch, `${name}/`)))
   const system = systemPackage(root, stamp, entries)
   if (wanted.has('deb')) write(debName(system), debOf(system))
   if (wanted.has('rpm')) write(rpmName(system), rpmOf(system))

@@ -8,8 +8,7 @@ import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { beginOf, endOf, leakOf } from './test/file-events.ts'
-import { FileTimes } from './test/file-times.ts'
+import { beginEventName, endEventName, FileTimes, leakEventName } from './test/test-files.ts'
 import { root } from './test/script.ts'
 
 /** A connection that is being closed needs a moment; anything open after this time is a leak. */
@@ -47,7 +46,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
     failure = undefined
     // As long as this test runs, those of the file wait: they may use what it declares below them.
     const imported = Promise.withResolvers<void>()
-    void test(beginOf(file), () => imported.promise)
+    void test(beginEventName(file), () => imported.promise)
     try {
       await import(pathToFileURL(path.join(root, file)).href)
     } catch (error) {
@@ -57,7 +56,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
     if (file === files.at(-1)) after(() => hooksEnded.resolve())
     imported.resolve()
     // Tests run in the order of their registration, so this one ends after all of the file.
-    await test(endOf(file), () => {
+    await test(endEventName(file), () => {
       if (failure !== undefined) throw failure.error
     })
     times.note(file)
@@ -71,7 +70,8 @@ async function runFiles(files: readonly string[]): Promise<void> {
 }
 
 async function exit(files: readonly string[], samples: readonly Sample[]): Promise<void> {
-  for (const { file, types } of findLeaks(files, samples)) await test(leakOf(file, types), () => {})
+  for (const { file, types } of findLeaks(files, samples))
+    await test(leakEventName(file, types), () => {})
   // The runner's stream of events needs a turn to write the last one.
   await new Promise(setImmediate)
   process.exit()

@@ -5,7 +5,7 @@
  * path. A failed test is never run again.
  */
 import { runChecks } from './test/checks.ts'
-import { formatTimes } from './test/file-times.ts'
+import { formatTimes } from './test/test-files.ts'
 import type { Results } from './test/reporter.ts'
 import { findTests, PRODUCT_TESTS, runTests, UNIT_TESTS } from './test/run-tests.ts'
 

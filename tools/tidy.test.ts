@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readAreas } from './source/areas.ts'
-import { repositoryFrom } from './source/in-memory.ts'
+import { createMemoryRepository } from './source/repository.ts'
 import { tidy } from './tidy.ts'
 
 const areas = readAreas({
@@ -12,7 +12,7 @@ type Files = Readonly<Record<string, string>>
 
 /** Where the rule complains, as `path:line`. */
 function placesOf(rule: string, files: Files): string[] {
-  const findings = tidy(repositoryFrom(files), areas)
+  const findings = tidy(createMemoryRepository(files), areas)
   return findings.filter((one) => one.rule === rule).map(({ path, line }) => `${path}:${line}`)
 }
 
@@ -382,7 +382,7 @@ const allows: readonly [name: string, first: string, left: string[]][] = [
 for (const [name, first, left] of allows)
   test(`tidy tidy-allow: ${name}`, () => {
     const text = first.includes('any') ? `let a: any\n${longFile}` : longFile
-    const found = tidy(repositoryFrom({ 'tools/a.ts': `${first}\n${text}` }), areas)
+    const found = tidy(createMemoryRepository({ 'tools/a.ts': `${first}\n${text}` }), areas)
     assert.deepEqual(found.map(({ rule }) => rule).toSorted(), left.toSorted())
   })
 

@@ -1,18 +1,15 @@
 import type { Areas } from './source/areas.ts'
-import type { Finding } from './source/finding.ts'
+import { type Finding, loadAreas, report, REPOSITORY_ROOT } from './source/finding.ts'
 import { createGraph } from './source/graph.ts'
 import { openRepository, type Repository } from './source/repository.ts'
-import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
 import { readSources } from './source/tree.ts'
-import { applyAllows } from './tidy/allow.ts'
-import * as budgets from './tidy/budgets.ts'
-import { checkCitations } from './tidy/citations.ts'
-import { findingsOf, type FileRule } from './tidy/file.ts'
-import { checkLinks, checkUnlinkedPages } from './tidy/links.ts'
+import { applyExceptions } from './tidy/allow.ts'
+import * as budgets from './tidy/rules.ts'
+import { checkCitations, checkLinks, checkUnlinkedPages } from './tidy/references.ts'
+import { toFindings, type FileRule, checkName, checkTodo, checkVendorNames } from './tidy/rules.ts'
 import { checkPhrases } from './tidy/phrases.ts'
 import { checkReach } from './tidy/reach.ts'
-import * as syntax from './tidy/syntax.ts'
-import { checkName, checkTodo, checkVendorNames } from './tidy/words.ts'
+import * as syntax from './tidy/rules.ts'
 
 const FILE_RULES: Readonly<Record<string, FileRule>> = {
   'line-length': budgets.checkLineLength,
@@ -48,7 +45,7 @@ export function tidy(repository: Repository, areas: Areas): Finding[] {
   )
   for (const source of sources.values())
     for (const [rule, check] of Object.entries(FILE_RULES))
-      findings.push(...findingsOf(source.path, rule, check(source, areas)))
+      findings.push(...toFindings(source.path, rule, check(source, areas)))
   const graph = createGraph(repository, sources)
   findings.push(
     ...checkVendorNames(repository),
@@ -58,7 +55,7 @@ export function tidy(repository: Repository, areas: Areas): Finding[] {
     ...checkCitations(repository, sources),
     ...checkPhrases(repository, sources),
   )
-  return applyAllows(repository, findings, RULES)
+  return applyExceptions(repository, findings, RULES)
 }
 
 if (import.meta.main) report('tidy', tidy(openRepository(REPOSITORY_ROOT), await loadAreas()))

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { toLineMap, type MapText } from './line-map.ts'
-import { ownSources, startOf } from './own-sources.ts'
+import { toLineMap, type SourceMap } from './line-map.ts'
+import { createSourcePlugin, entryModuleId } from './source-plugin.ts'
 import { DIST, PROGRAM, SOURCE } from './paths.ts'
 
 /**
@@ -27,15 +27,15 @@ export async function bundleProgram(checkout: string): Promise<void> {
   // As the bundler names modules.
   const root = fs.realpathSync(checkout)
   const folder = join(root, DIST)
-  const begunAt = new Date()
-  // Not a folder for temporary files: those are closed to other users, who may run the program too.
+  const startedAt = new Date()
+  // Not a temporary directory: other users cannot read it, and they may run the program too.
   const draft = join(folder, `draft-${randomUUID()}`)
   try {
     await write(root, draft)
-    const name = nameOf(draft)
-    place(draft, join(folder, name))
-    writeEntry(join(root, PROGRAM), name, begunAt)
-    forgetOld(folder, name)
+    const name = contentHash(draft)
+    publish(draft, join(folder, name))
+    writeEntry(join(root, PROGRAM), name, startedAt)
+    removeOldBuilds(folder, name)
   } finally {
     fs.rmSync(draft, { recursive: true, force: true })
   }
@@ -44,10 +44,10 @@ export async function bundleProgram(checkout: string): Promise<void> {
 async function write(root: string, draft: string): Promise<void> {
   const bundle = await rolldown({
     cwd: root,
-    input: { reeve: startOf(SOURCE) },
+    input: { reeve: entryModuleId(SOURCE) },
     platform: 'node',
     external: (id) => /^[@\w]/.test(id) && !BUNDLED_PACKAGE.test(id),
-    plugins: [ownSources(root)],
+    plugins: [createSourcePlugin(root)],
     logLevel: 'warn',
     treeshake: { moduleSideEffects: hasSideEffects },
   })
@@ -57,7 +57,7 @@ async function write(root: string, draft: string): Promise<void> {
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     sourcemap: true,
-    // The sources are where the map says.
+    // The map refers to the sources by path.
     sourcemapExcludeSources: true,
     comments: false,
   })
@@ -81,7 +81,7 @@ function hasSideEffects(id: string): boolean {
 export function shortenMaps(folder: string): void {
   for (const name of fs.readdirSync(folder).filter((file) => file.endsWith('.map'))) {
     const file = join(folder, name)
-    const map: MapText = JSON.parse(fs.readFileSync(file, 'utf8'))
+    const map: SourceMap = JSON.parse(fs.readFileSync(file, 'utf8'))
     fs.writeFileSync(file, JSON.stringify(toLineMap(map)))
   }
 }
@@ -111,16 +111,16 @@ export function asciiCode(code: string): string {
   })
 }
 
-/** The hash of what was built: equal sources give an equal name. */
-export function nameOf(folder: string): string {
+/** Returns the hash of the build: equal sources give equal names. */
+export function contentHash(folder: string): string {
   const hash = createHash('sha256')
   for (const file of fs.readdirSync(folder).toSorted())
     hash.update(`${file}\0`).update(fs.readFileSync(join(folder, file)))
   return hash.digest('hex').slice(0, 12)
 }
 
-/** One of the same sources may run: it stays, and counts as new. */
-function place(draft: string, target: string): void {
+/** A build of the same sources may be running: it is kept, with a new modification time. */
+function publish(draft: string, target: string): void {
   try {
     fs.renameSync(draft, target)
   } catch (error) {
@@ -134,14 +134,14 @@ function place(draft: string, target: string): void {
  * Renamed into place, so that a program that starts meanwhile runs the old or the new build. The
  * modification time is the start of the build, so that sources changed meanwhile are newer.
  */
-function writeEntry(target: string, name: string, begunAt: Date): void {
+function writeEntry(target: string, name: string, startedAt: Date): void {
   const draft = `${target}.${process.pid}`
   fs.writeFileSync(draft, `import './${name}/reeve.js'\n`)
-  fs.utimesSync(draft, begunAt, begunAt)
+  fs.utimesSync(draft, startedAt, startedAt)
   fs.renameSync(draft, target)
 }
 
-function forgetOld(folder: string, current: string): void {
+function removeOldBuilds(folder: string, current: string): void {
   const others = fs
     .readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && entry.name !== current)

@@ -1,5 +1,5 @@
 /** A source map, as far as it is changed here. */
-export interface MapText {
+export interface SourceMap {
   readonly names: readonly string[]
   readonly mappings: string
 }
@@ -9,33 +9,33 @@ export interface MapText {
  * makes the runtime read the whole map and keep it: with a place for each word that is a stall of a
  * hundred milliseconds and tens of megabytes, and stack traces are not read for their columns.
  */
-export function toLineMap<Text extends MapText>(map: Text): Text {
-  let at: Place = [0, 0, 0]
-  let last: Place = at
+export function toLineMap<Text extends SourceMap>(map: Text): Text {
+  let position: SourcePosition = [0, 0, 0]
+  let previous: SourcePosition = position
   const lines = map.mappings.split(';').map((line) => {
-    let first: Place | undefined
+    let first: SourcePosition | undefined
     for (const segment of line.split(',')) {
-      const [, source, row, column] = fromDigits(segment)
+      const [, source, row, column] = decodeVlq(segment)
       if (source === undefined || row === undefined || column === undefined) continue
-      at = [at[0] + source, at[1] + row, at[2] + column]
-      first ??= at
+      position = [position[0] + source, position[1] + row, position[2] + column]
+      first ??= position
     }
     if (first === undefined) return ''
-    const written = [0, first[0] - last[0], first[1] - last[1], first[2] - last[2]]
-    last = first
-    return written.map(toDigits).join('')
+    const written = [0, first[0] - previous[0], first[1] - previous[1], first[2] - previous[2]]
+    previous = first
+    return written.map(encodeVlq).join('')
   })
   return { ...map, names: [], mappings: lines.join(';') }
 }
 
 /** Source, line and column; the format writes how each differs from the one before. */
-type Place = readonly [source: number, line: number, column: number]
+type SourcePosition = readonly [source: number, line: number, column: number]
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const valueOf = new Map([...DIGITS].map((digit, value) => [digit, value]))
 
 /** Five bits for each digit, the lowest first; the sixth says that more follow. */
-function fromDigits(text: string): number[] {
+function decodeVlq(text: string): number[] {
   const numbers: number[] = []
   let value = 0
   let shift = 0
@@ -52,7 +52,7 @@ function fromDigits(text: string): number[] {
   return numbers
 }
 
-function toDigits(value: number): string {
+function encodeVlq(value: number): string {
   let rest = value < 0 ? (-value << 1) | 1 : value << 1
   let text = ''
   do {

@@ -16,7 +16,7 @@ const BASE = ['-std=c11', '-D_GNU_SOURCE', '-fno-strict-overflow', '-fstack-prot
 const COMPILE_MS_MAX = 120_000
 
 /** The small static program first; one that needs the system's libraries is better than none. */
-const plain = [
+const PLAIN_COMPILERS = [
   {
     command: 'musl-gcc',
     // Its own folder lacks the kernel's headers, and its macros convert signs.
@@ -25,7 +25,7 @@ const plain = [
   { command: 'cc', flags: ['-O2', '-static', '-s'] },
   { command: 'cc', flags: ['-O2', '-s'] },
 ]
-const sanitized = [
+const SANITIZED_COMPILERS = [
   {
     command: 'cc',
     flags: [
@@ -44,22 +44,23 @@ const sanitized = [
  */
 export async function buildNative(
   root: string,
-  { sanitize = false, say = warn }: Partial<NativeOptions> = {},
+  { sanitize = false, report = warn }: Partial<NativeOptions> = {},
 ): Promise<string | undefined> {
   if (process.platform !== 'linux') {
-    say(`Tasks are isolated on Linux only; this is ${process.platform}.`)
+    report(`Tasks are isolated on Linux only; this is ${process.platform}.`)
     return undefined
   }
   if (listSources(root).length === 0) return undefined
   const target = path.join(root, CACHE, `reeve-task-${hashSources(root, sanitize)}`)
-  if (!fs.existsSync(target) && !(await compile(root, target, { sanitize, say }))) return undefined
+  if (!fs.existsSync(target) && !(await compile(root, target, { sanitize, report })))
+    return undefined
   if (!sanitize) link(target)
   return target
 }
 
 interface NativeOptions {
   readonly sanitize: boolean
-  readonly say: (sentence: string) => void
+  readonly report: (sentence: string) => void
 }
 
 function kernelHeaders(): string[] {
@@ -69,7 +70,14 @@ function kernelHeaders(): string[] {
 
 function hashSources(root: string, sanitize: boolean): string {
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([process.arch, BASE, WARNINGS, sanitize ? sanitized : plain]))
+  hash.update(
+    JSON.stringify([
+      process.arch,
+      BASE,
+      WARNINGS,
+      sanitize ? SANITIZED_COMPILERS : PLAIN_COMPILERS,
+    ]),
+  )
   for (const file of listSources(root)) {
     hash.update(path.basename(file)).update(fs.readFileSync(file))
   }
@@ -87,23 +95,23 @@ function listSources(root: string): string[] {
 async function compile(
   root: string,
   target: string,
-  { sanitize, say }: NativeOptions,
+  { sanitize, report }: NativeOptions,
 ): Promise<boolean> {
   const files = listSources(root).filter((file) => file.endsWith('.c'))
   fs.mkdirSync(path.dirname(target), { recursive: true })
   const draft = `${target}.${process.pid}`
-  say('Building the task helper…')
-  let complaint: string | undefined
-  for (const { command, flags } of sanitize ? sanitized : plain) {
+  report('Building the task helper…')
+  let compilerError: string | undefined
+  for (const { command, flags } of sanitize ? SANITIZED_COMPILERS : PLAIN_COMPILERS) {
     const failure = await run(command, [...BASE, ...WARNINGS, ...flags, ...files, '-o', draft])
     if (failure === undefined) {
       fs.renameSync(draft, target)
       return true
     }
-    if (failure.code !== 'ENOENT') complaint = failure.output
+    if (failure.code !== 'ENOENT') compilerError = failure.output
   }
   fs.rmSync(draft, { force: true })
-  say(complaint === undefined ? MISSING_COMPILER : `${BROKEN_COMPILER}\n${complaint}`)
+  report(compilerError === undefined ? MISSING_COMPILER : `${BROKEN_COMPILER}\n${compilerError}`)
   return false
 }
 

@@ -26,7 +26,7 @@ fs.writeFileSync(folder + '/index.html', 'a page')`
 test('the web UI is built aside and put in place, and known to be of these sources', async (t) => {
   const root = aCheckout(t, WRITES)
   assert.equal(isWebUpToDate(root), false)
-  assert.equal(await buildWeb(root, { say: (text) => assert.fail(text) }), true)
+  assert.equal(await buildWeb(root, { report: (text) => assert.fail(text) }), true)
   assert.equal(isWebUpToDate(root), true)
   const later = Date.now() / 1_000 + 60
   utimesSync(join(root, 'packages/web/src/main.tsx'), later, later)
@@ -50,7 +50,7 @@ for (const { name, builder, said } of FAILURES)
   test(`when ${name} the build says what is missing`, async (t) => {
     const sentences: string[] = []
     const root = aCheckout(t, builder)
-    assert.equal(await buildWeb(root, { say: (text) => sentences.push(text) }), false)
+    assert.equal(await buildWeb(root, { report: (text) => sentences.push(text) }), false)
     assert.match(sentences.join('\n'), said)
     assert.equal(isWebUpToDate(root), false)
   })

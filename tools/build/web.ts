@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { isUpToDate } from './up-to-date.ts'
+import { isUpToDate } from './paths.ts'
 
 const WEB = 'packages/web'
 const BUILDER = 'node_modules/vite/bin/vite.js'
@@ -27,24 +27,29 @@ export function isWebUpToDate(root: string): boolean {
 /** True on success; otherwise `say` receives the reason. */
 export async function buildWeb(
   root: string,
-  { say = warn }: { readonly say?: (sentence: string) => void } = {},
+  { report = warn }: { readonly report?: (sentence: string) => void } = {},
 ): Promise<boolean> {
   if (!fs.existsSync(path.join(root, BUILDER))) {
-    say(`The web UI is not built: ${BUILDER} is not installed. ${CONSEQUENCE}`)
+    report(`The web UI is not built: ${BUILDER} is not installed. ${CONSEQUENCE}`)
     return false
   }
-  // Built aside and then renamed: a server that reads meanwhile sees the old files or the new ones.
+  // Built in a temporary directory and then renamed, so that a running server serves either the
+  // old or the new files.
   const draft = path.join(root, 'node_modules/.cache/reeve', `web-${process.pid}`)
-  const begunAt = new Date()
+  const startedAt = new Date()
   const args = [path.join(root, BUILDER), 'build', path.join(root, WEB)]
-  const complaint = await run(process.execPath, [...args, '--outDir', draft, '--emptyOutDir'], root)
-  if (complaint === undefined) {
+  const buildError = await run(
+    process.execPath,
+    [...args, '--outDir', draft, '--emptyOutDir'],
+    root,
+  )
+  if (buildError === undefined) {
     replace(draft, path.join(root, WEB, 'dist'))
-    // A source that was changed meanwhile is newer.
-    fs.utimesSync(path.join(root, PAGE), begunAt, begunAt)
-  } else say(`The web UI could not be built. ${CONSEQUENCE}\n${complaint}`)
+    // The start time, so that sources changed during the build are newer.
+    fs.utimesSync(path.join(root, PAGE), startedAt, startedAt)
+  } else report(`The web UI could not be built. ${CONSEQUENCE}\n${buildError}`)
   fs.rmSync(draft, { recursive: true, force: true })
-  return complaint === undefined
+  return buildError === undefined
 }
 
 const CONSEQUENCE = 'Everything else runs; "npm run build -- --web" builds it later.'

@@ -1,4 +1,6 @@
-/** One line of the proof: a script that takes `--minutes` and `--seed` and reports what it did. */
+import type { Counts } from '../../packages/reeve/test/build/experiment.ts'
+
+/** An experiment: a script with the flags `--minutes` and `--seed` that reports its results. */
 export interface ProofExperiment {
   readonly name: string
   /** Description of the experiment and its invariants, for the page. */
@@ -126,3 +128,52 @@ export const EXPERIMENTS: readonly ProofExperiment[] = [
     setUpSeconds: 1,
   },
 ]
+
+export type Outcome =
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'not run'; readonly reason: string }
+  | {
+      readonly kind: 'failed'
+      readonly reason: string
+      /** Commands that repeat the failure. */
+      readonly again: readonly string[]
+    }
+
+export interface ExperimentResult {
+  readonly experiment: ProofExperiment
+  readonly seed: number
+  readonly tookMs: number
+  readonly counts: Counts
+  readonly outcome: Outcome
+}
+
+/** `1,204 commits, 31 kills`: for the terminal and the page. */
+export function formatCounts(counts: Counts): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${new Intl.NumberFormat('en').format(count)} ${name}`)
+    .join(', ')
+}
+
+export function formatDuration(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  const rest = seconds % 60
+  return `${Math.floor(seconds / 60)} min${rest === 0 ? '' : ` ${rest} s`}`
+}
+
+/** `11 passed, 1 not run`. */
+export function formatOutcomes(results: readonly ExperimentResult[]): string {
+  const kinds = ['passed', 'failed', 'not run'] as const
+  const parts = kinds.map(
+    (kind) => [kind, results.filter(({ outcome }) => outcome.kind === kind).length] as const,
+  )
+  return parts
+    .filter(([kind, count]) => count > 0 || kind !== 'not run')
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(', ')
+}
+
+/** Only a run in which every chosen experiment ran and passed proves something. */
+export function isProved(results: readonly ExperimentResult[]): boolean {
+  return results.length > 0 && results.every(({ outcome }) => outcome.kind === 'passed')
+}

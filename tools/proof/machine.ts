@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import * as os from 'node:os'
 import { postgresVersion } from '../../packages/reeve/test/build/postgres.ts'
 import { PAGE } from './options.ts'
-import type { Machine, ProofPlace } from './page.ts'
+import type { Machine, ProofEnvironment } from './page.ts'
 
 const BYTES_PER_GIB = 1024 ** 3
 
-export function describePlace(root: string): ProofPlace {
+export function describeCheckout(root: string): ProofEnvironment {
   const git = (...args: readonly string[]): string | undefined =>
     outputOf('git', ['-C', root, ...args])
   // A run writes the page itself.

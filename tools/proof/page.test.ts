@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ProofExperiment } from './experiments.ts'
+import {
+  type ExperimentResult,
+  formatDuration,
+  formatOutcomes,
+  isProved,
+  type ProofExperiment,
+} from './experiments.ts'
 import { renderPage, type ProofRun } from './page.ts'
-import { formatDuration, formatOutcomes, isProved, type ExperimentResult } from './result.ts'
 
 function aResult(name: string, fields: Partial<ExperimentResult> = {}): ExperimentResult {
   const experiment: ProofExperiment = {

@@ -1,4 +1,9 @@
-import { formatCounts, formatDuration, formatOutcomes, type ExperimentResult } from './result.ts'
+import {
+  formatCounts,
+  formatDuration,
+  formatOutcomes,
+  type ExperimentResult,
+} from './experiments.ts'
 
 export interface Machine {
   readonly cores: number
@@ -14,14 +19,14 @@ export interface Machine {
 }
 
 /** The tested commit and the machine. */
-export interface ProofPlace {
+export interface ProofEnvironment {
   readonly commit: string
   /** The checkout differed from the commit. */
   readonly isModified: boolean
   readonly machine: Machine
 }
 
-export interface ProofRun extends ProofPlace {
+export interface ProofRun extends ProofEnvironment {
   readonly startedMs: number
   readonly minutes: number
   readonly tookMs: number
@@ -52,7 +57,7 @@ export function renderPage(run: ProofRun): string {
     '',
     `**${formatOutcomes(run.results)}** in ${formatDuration(run.tookMs)}.`,
     '',
-    ...aboutLines(run),
+    ...environmentLines(run),
     '',
     '## Experiments',
     '',
@@ -87,7 +92,7 @@ export function renderPage(run: ProofRun): string {
   ].join('\n')
 }
 
-function aboutLines({ machine, ...run }: ProofRun): readonly string[] {
+function environmentLines({ machine, ...run }: ProofRun): readonly string[] {
   const rows: readonly (readonly [string, string])[] = [
     ['commit', `\`${run.commit}\`${run.isModified ? ', with uncommitted changes' : ''}`],
     ['date', new Date(run.startedMs).toISOString().replace(/\.\d+Z$/, 'Z')],

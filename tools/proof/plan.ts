@@ -24,7 +24,7 @@ export function planTime(
     )
     if (short.length === 0)
       return experiments.map((one) =>
-        planned(one, minimumOnly.has(one) ? minimumMs(one) : one.weight * perWeightMs),
+        planExperiment(one, minimumOnly.has(one) ? minimumMs(one) : one.weight * perWeightMs),
       )
     for (const one of short) minimumOnly.add(one)
   }
@@ -50,7 +50,7 @@ const MINUTE_MS = 60_000
 /** However long it takes to start, something has to happen. */
 const WORK_SECONDS_MIN = 3
 
-function planned(experiment: ProofExperiment, shareMs: number): PlannedExperiment {
+function planExperiment(experiment: ProofExperiment, shareMs: number): PlannedExperiment {
   const totalMs = Math.round(shareMs)
   const workMs = Math.max(
     totalMs - experiment.setUpSeconds * 1_000,

@@ -7,11 +7,10 @@ import { test, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
 import { formatReport } from '../../packages/reeve/test/build/experiment.ts'
 import { temporaryDirectory } from '../../packages/reeve/test/build/temporary-directory.ts'
-import { REPOSITORY_ROOT } from '../source/run.ts'
+import { REPOSITORY_ROOT } from '../source/finding.ts'
 import type { ProofExperiment } from './experiments.ts'
 import { planTime } from './plan.ts'
-import { runExperiment } from './run-experiment.ts'
-import { runProof } from './run-proof.ts'
+import { runExperiment, runProof } from './run-proof.ts'
 
 const SEED = 77
 const report = (fields: object): string =>

@@ -1,7 +1,10 @@
+import { spawn, type ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { readReport, type ExperimentReport } from '../../packages/reeve/test/build/experiment.ts'
 import type { ProofOptions } from './options.ts'
-import { renderPage, type ProofPlace } from './page.ts'
+import { renderPage, type ProofEnvironment } from './page.ts'
 import { planTime, type PlannedExperiment } from './plan.ts'
 import {
   formatCounts,
@@ -9,12 +12,12 @@ import {
   formatOutcomes,
   isProved,
   type ExperimentResult,
-} from './result.ts'
-import { runExperiment } from './run-experiment.ts'
+  type Outcome,
+} from './experiments.ts'
 
-export interface ProofSurroundings {
+interface ProofContext {
   readonly root: string
-  readonly place: ProofPlace
+  readonly place: ProofEnvironment
   readonly print: (line: string) => void
   /** Ends the run; no page is written then. */
   readonly signal: AbortSignal
@@ -24,10 +27,7 @@ export interface ProofSurroundings {
 const PROGRESS_EVERY_MS = 15_000
 
 /** Runs the experiments one after the other, and writes the page. Returns the exit status. */
-export async function runProof(
-  options: ProofOptions,
-  surroundings: ProofSurroundings,
-): Promise<number> {
+export async function runProof(options: ProofOptions, surroundings: ProofContext): Promise<number> {
   const { root, place, print, signal } = surroundings
   const { minutes, seed, out } = options
   const startedMs = Date.now()
@@ -42,7 +42,7 @@ export async function runProof(
     print(
       `[${at + 1}/${plan.length}] ${planned.experiment.name}: ${formatDuration(planned.totalMs)}`,
     )
-    results.push(await runOne(planned, options, surroundings))
+    results.push(await runPlanned(planned, options, surroundings))
     if (signal.aborted) return 1
   }
   const tookMs = performance.now() - begunMs
@@ -55,10 +55,10 @@ export async function runProof(
   return isProved(results) ? 0 : 1
 }
 
-async function runOne(
+async function runPlanned(
   planned: PlannedExperiment,
   { seed }: ProofOptions,
-  { root, print, signal }: ProofSurroundings,
+  { root, print, signal }: ProofContext,
 ): Promise<ExperimentResult> {
   let printedMs = performance.now()
   const result = await runExperiment(planned, {
@@ -83,4 +83,127 @@ async function runOne(
   print(`  ${text}`)
   if (outcome.kind === 'failed') for (const command of outcome.again) print(`  again: ${command}`)
   return result
+}
+
+interface ExperimentContext {
+  /** The folder that scripts are relative to. */
+  readonly root: string
+  readonly seed: number
+  /** Receives the counts while the experiment runs. */
+  readonly progress: (report: ExperimentReport) => void
+  /** Receives the last lines of output after a failure. */
+  readonly complain: (lines: readonly string[]) => void
+  /** Ends the experiment. */
+  readonly signal: AbortSignal
+  /** How much longer than planned it may take. */
+  readonly graceMs?: number
+}
+
+/** A round that has begun is finished, and what was broken is mended: on a busy machine, slowly. */
+const OVERTIME_MS_MAX = 6 * 60_000
+const TAIL_LINES = 60
+/** After a request to end; then the process is killed with all that it started. */
+const END_MS_MAX = 10_000
+
+/** Runs the script of an experiment as a process of its own, with a deadline. */
+export async function runExperiment(
+  planned: PlannedExperiment,
+  surroundings: ExperimentContext,
+): Promise<ExperimentResult> {
+  const { experiment, totalMs, minutes } = planned
+  const { root, seed, progress, complain, signal, graceMs = OVERTIME_MS_MAX } = surroundings
+  const startedMs = performance.now()
+  const [file, ...args] = experiment.script
+  const lengthArgs = ['--minutes', String(minutes), '--seed', String(seed)]
+  const child = spawn(process.execPath, [file, ...args, ...lengthArgs], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, so that whatever it started can be ended with it.
+    detached: true,
+  })
+  const output = followOutput(child, progress)
+  const closed = new Promise<number | null>((settle) => child.once('close', settle))
+  const limits = AbortSignal.any([signal, AbortSignal.timeout(totalMs + graceMs)])
+  const end = (): void => endGroup(child, closed)
+  limits.addEventListener('abort', end)
+  const code = await closed
+  limits.removeEventListener('abort', end)
+  const isLate = limits.aborted && !signal.aborted
+  const outcome = outcomeOf({ code, isLate, limitMs: totalMs + graceMs, ...output, planned, seed })
+  if (outcome.kind === 'failed') complain(output.tail)
+  const counts = output.report.counts
+  return { experiment, seed, tookMs: performance.now() - startedMs, counts, outcome }
+}
+
+interface Output {
+  report: ExperimentReport
+  readonly tail: string[]
+  /** Commands that the script itself has named. */
+  readonly again: string[]
+}
+
+function followOutput(child: ChildProcess, progress: (report: ExperimentReport) => void): Output {
+  const output: Output = { report: { counts: {} }, tail: [], again: [] }
+  const receive = (line: string): void => {
+    const report = readReport(line)
+    if (report !== undefined) {
+      output.report = report
+      progress(report)
+      return
+    }
+    const [, command] = /^again: (npm run .*)$/.exec(line.trim()) ?? []
+    if (command !== undefined) output.again.push(command)
+    output.tail.push(line)
+    if (output.tail.length > TAIL_LINES) output.tail.shift()
+  }
+  for (const stream of [child.stdout, child.stderr])
+    if (stream !== null) createInterface({ input: stream }).on('line', receive)
+  return output
+}
+
+interface EndedExperiment extends Output {
+  readonly code: number | null
+  readonly isLate: boolean
+  readonly limitMs: number
+  readonly planned: PlannedExperiment
+  readonly seed: number
+}
+
+function outcomeOf({
+  code,
+  isLate,
+  limitMs,
+  report,
+  again: repeatCommands,
+  planned,
+  seed,
+}: EndedExperiment): Outcome {
+  if (code === 0 && report.notRun !== undefined) return { kind: 'not run', reason: report.notRun }
+  const hasCounted = Object.values(report.counts).some((count) => count > 0)
+  if (code === 0 && hasCounted) return { kind: 'passed' }
+  const reason = isLate
+    ? `it did not end within ${Math.round(limitMs / 1_000)} s`
+    : code === 0
+      ? 'it ended without an error and did nothing'
+      : `it ended with ${code === null ? 'a signal' : `status ${code}`}`
+  const minutes = Number((planned.totalMs / 60_000).toFixed(2))
+  const { name } = planned.experiment
+  const whole = `npm run proof -- --only ${name} --seed ${seed} --minutes ${minutes}`
+  return { kind: 'failed', reason, again: repeatCommands.length > 0 ? repeatCommands : [whole] }
+}
+
+function endGroup(child: ChildProcess, closed: Promise<unknown>): void {
+  signalGroup(child, 'SIGTERM')
+  const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), END_MS_MAX)
+  void closed.then(() => clearTimeout(timer))
+}
+
+function signalGroup({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, name)
+  } catch (thrown) {
+    // The group has ended by itself.
+    if (!(thrown instanceof Error) || !('code' in thrown) || thrown.code !== 'ESRCH') throw thrown
+  }
 }

@@ -1,7 +1,15 @@
-import { v1Routes, v2, type Answer, type Route } from '@reeve/contract'
+import { v1Routes, v2, type RouteResponse, type Route } from '@reeve/contract'
 import { anchor, code, fence, page, sentence, table, withPart, type Pages } from './page.ts'
-import { asSchema, listOf, sampleText, type Schema } from './sample.ts'
-import { fieldTable, NamedSchemas, TYPES_PAGE, typeText } from './schema-table.ts'
+import {
+  asSchema,
+  asArray,
+  exampleJson,
+  type Schema,
+  fieldTable,
+  NamedSchemas,
+  TYPES_PAGE,
+  typeText,
+} from './schema-table.ts'
 
 const FOLDER = 'docs/reference/api'
 export const API_INDEX = `${FOLDER}/README.md`
@@ -30,7 +38,7 @@ interface CommonParts {
   readonly errors: ReadonlyMap<string, readonly string[]>
 }
 
-interface Writing {
+interface PageContext {
   readonly types: NamedSchemas
   readonly common: CommonParts
 }
@@ -40,12 +48,14 @@ const COMMON_ROUTES = 25
 
 function commonParts(routes: readonly Route[]): CommonParts {
   return {
-    parameters: repeated(routes.flatMap(({ query }) => parameters('query', asSchema(query)))),
-    errors: repeated(routes.flatMap(errorRows)),
+    parameters: repeatedRows(routes.flatMap(({ query }) => parameters('query', asSchema(query)))),
+    errors: repeatedRows(routes.flatMap(errorRows)),
   }
 }
 
-function repeated(rows: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> {
+function repeatedRows(
+  rows: readonly (readonly string[])[],
+): ReadonlyMap<string, readonly string[]> {
   const counts = Map.groupBy(rows, (row) => row.join('\n'))
   const many = [...counts].flatMap(([key, [row, ...others]]) =>
     row !== undefined && others.length + 1 >= COMMON_ROUTES ? [[key, row] as const] : [],
@@ -55,12 +65,12 @@ function repeated(rows: readonly (readonly string[])[]): ReadonlyMap<string, rea
 
 function commonTable(rows: ReadonlyMap<string, readonly string[]>): string {
   const [first] = rows.values()
-  const head = first?.length === 4 ? PARAMETER_HEAD : ANSWER_HEAD
+  const head = first?.length === 4 ? PARAMETER_HEADINGS : RESPONSE_HEADINGS
   return table(head, [...rows.values()])
 }
 
-const PARAMETER_HEAD = ['Parameter', 'In', 'Type', 'Description']
-const ANSWER_HEAD = ['Status', 'Body', 'When']
+const PARAMETER_HEADINGS = ['Parameter', 'In', 'Type', 'Description']
+const RESPONSE_HEADINGS = ['Status', 'Body', 'When']
 
 /** Both APIs have sections of the same name. */
 function pageName(route: Route): string {
@@ -72,7 +82,7 @@ function isGovernance({ path }: Route): boolean {
   return path.startsWith('/api/v2')
 }
 
-function sectionPage(routes: readonly Route[], writing: Writing): string {
+function sectionPage(routes: readonly Route[], writing: PageContext): string {
   const [first] = routes
   if (first === undefined) throw new Error('a section without routes')
   const api = isGovernance(first)
@@ -80,18 +90,18 @@ function sectionPage(routes: readonly Route[], writing: Writing): string {
     : 'Workload API (JSON)'
   return page(first.section, [
     `${api}. See [the API](README.md) for authentication, errors, pages and blocking queries.`,
-    ...routes.flatMap((route) => routePart(route, writing)),
+    ...routes.flatMap((route) => routeSection(route, writing)),
   ])
 }
 
-function routePart(route: Route, { types, common }: Writing): readonly string[] {
+function routeSection(route: Route, { types, common }: PageContext): readonly string[] {
   return [
     `## ${headingOf(route)}`,
     fence('text', route.methods.map((method) => `${method} ${route.path}`).join('\n')),
-    needsText(route),
-    ...parametersPart(route, common),
-    ...bodyPart(route, types),
-    ...answersPart(route, { types, common }),
+    requirementText(route),
+    ...parameterSection(route, common),
+    ...bodySection(route, types),
+    ...responseSection(route, { types, common }),
   ]
 }
 
@@ -100,7 +110,7 @@ function headingOf({ id }: Route): string {
   return id
 }
 
-function needsText({ summary, needs, blocking, streams }: Route): string {
+function requirementText({ summary, needs, blocking, streams }: Route): string {
   return [
     sentence(summary),
     needs === 'none' ? 'Needs no token.' : `Needs ${needs.replace(/\.$/, '')}.`,
@@ -109,13 +119,13 @@ function needsText({ summary, needs, blocking, streams }: Route): string {
   ].join(' ')
 }
 
-function parametersPart(route: Route, common: CommonParts): readonly string[] {
+function parameterSection(route: Route, common: CommonParts): readonly string[] {
   const rows = parameterRows(route)
   const isCommon = (row: readonly string[]) => common.parameters.has(row.join('\n'))
   const names = rows.filter(isCommon).map(([name = '']) => name)
   return [
     table(
-      PARAMETER_HEAD,
+      PARAMETER_HEADINGS,
       rows.filter((row) => !isCommon(row)),
     ),
     names.length === 0
@@ -129,7 +139,7 @@ function parameterRows({ params, query }: Route): readonly (readonly string[])[]
 }
 
 function parameters(place: string, schema: Schema): string[][] {
-  const required = new Set(listOf(schema['required']))
+  const required = new Set(asArray(schema['required']))
   return Object.entries(asSchema(schema['properties'])).map(([name, inner]) => {
     const { description } = asSchema(inner)
     const text = typeof description === 'string' ? sentence(description) : ''
@@ -143,7 +153,7 @@ function parameters(place: string, schema: Schema): string[][] {
   })
 }
 
-function bodyPart({ body, bodyType }: Route, types: NamedSchemas): readonly string[] {
+function bodySection({ body, bodyType }: Route, types: NamedSchemas): readonly string[] {
   if (body === undefined) return []
   const schema = asSchema(body)
   types.note(schema)
@@ -152,36 +162,36 @@ function bodyPart({ body, bodyType }: Route, types: NamedSchemas): readonly stri
   return [
     `**Request${type}:** ${typeText(schema)}`,
     ...(typeof schema['$id'] === 'string' ? [] : [fieldTable(schema)]),
-    ...(isJson ? [fence('json', sampleText(schema))] : []),
+    ...(isJson ? [fence('json', exampleJson(schema))] : []),
   ]
 }
 
-function answersPart(route: Route, { types, common }: Writing): readonly string[] {
+function responseSection(route: Route, { types, common }: PageContext): readonly string[] {
   const entries = Object.entries(route.answers)
   for (const [, { schema }] of entries) if (schema !== undefined) types.note(asSchema(schema))
   const errors = errorRows(route).filter((row) => !common.errors.has(row.join('\n')))
   const good = entries.filter(([status]) => Number(status) < 400)
-  const rows = [...good.map(([status, answer]) => answerRow(status, answer)), ...errors]
-  return [table(ANSWER_HEAD, rows), ...responsePart(good[0]?.[1])]
+  const rows = [...good.map(([status, answer]) => responseRow(status, answer)), ...errors]
+  return [table(RESPONSE_HEADINGS, rows), ...responseExample(good[0]?.[1])]
 }
 
 function errorRows({ answers }: Route): readonly (readonly string[])[] {
   return Object.entries(answers)
     .filter(([status]) => Number(status) >= 400)
-    .map(([status, answer]) => answerRow(status, answer))
+    .map(([status, answer]) => responseRow(status, answer))
 }
 
-function answerRow(status: string, answer: Answer): readonly string[] {
-  return [status, answerType(answer), sentence(answer.description)]
+function responseRow(status: string, answer: RouteResponse): readonly string[] {
+  return [status, responseType(answer), sentence(answer.description)]
 }
 
-function responsePart(answer: Answer | undefined): readonly string[] {
+function responseExample(answer: RouteResponse | undefined): readonly string[] {
   const isJson = answer?.contentType === undefined || answer.contentType.includes('json')
   if (answer?.schema === undefined || !isJson) return []
-  return ['**Response:**', fence('json', sampleText(asSchema(answer.schema)))]
+  return ['**Response:**', fence('json', exampleJson(asSchema(answer.schema)))]
 }
 
-function answerType({ schema, contentType }: Answer): string {
+function responseType({ schema, contentType }: RouteResponse): string {
   if (schema === undefined) return contentType === undefined ? '' : code(contentType)
   return typeText(asSchema(schema))
 }

@@ -8,7 +8,7 @@ export const CLI_INDEX = `${FOLDER}/README.md`
 type Command = CommandLine['root']
 
 /** A command without further commands below it. */
-interface Leaf {
+interface LeafCommand {
   /** `job run`. */
   readonly path: string
   readonly command: Command
@@ -20,7 +20,7 @@ interface Flag {
 }
 
 /** Flags that this share of all commands takes are described once, in the index page. */
-const COMMON_SHARE = 0.5
+const COMMON_FLAG_SHARE = 0.5
 
 /**
  * One page for each first word of the commands, and the list of all commands in the index page:
@@ -29,7 +29,7 @@ const COMMON_SHARE = 0.5
 export async function cliPages(index: string): Promise<Pages> {
   // Only with `agent` among the arguments its flags are there.
   const line = await buildCommandLine(['help', 'agent'], processHost())
-  const leaves = leavesOf(line.root, '')
+  const leaves = leafCommands(line.root, '')
   const common = commonFlags(leaves)
   const groups = Map.groupBy(leaves, ({ path }) => path.split(' ')[0] ?? '')
   const pages = new Map(
@@ -42,11 +42,11 @@ export async function cliPages(index: string): Promise<Pages> {
   return pages.set(CLI_INDEX, withPart(withList, 'common flags', flagTable(common)))
 }
 
-function leavesOf(command: Command, path: string): readonly Leaf[] {
+function leafCommands(command: Command, path: string): readonly LeafCommand[] {
   const visible = command.createHelp().visibleCommands(command)
   const inner = visible.filter((one) => one.name() !== 'help')
   const below = inner.flatMap((one) =>
-    leavesOf(one, path === '' ? one.name() : `${path} ${one.name()}`),
+    leafCommands(one, path === '' ? one.name() : `${path} ${one.name()}`),
   )
   // Groups have no flags, except those that are commands themselves, such as `agent`.
   const isCommand = path !== '' && (below.length === 0 || command.options.length > 0)
@@ -60,11 +60,13 @@ function flagsOf(command: Command): readonly Flag[] {
     .map(({ flags, description }) => ({ usage: flags, help: description }))
 }
 
-function commonFlags(leaves: readonly Leaf[]): readonly Flag[] {
+function commonFlags(leaves: readonly LeafCommand[]): readonly Flag[] {
   const all = leaves.flatMap(({ command }) => flagsOf(command))
   const counts = Map.groupBy(all, ({ usage, help }) => `${usage} ${help}`)
   return [...counts.values()].flatMap(([flag, ...others]) =>
-    flag !== undefined && !isOutputFlag(flag) && others.length + 1 >= leaves.length * COMMON_SHARE
+    flag !== undefined &&
+    !isOutputFlag(flag) &&
+    others.length + 1 >= leaves.length * COMMON_FLAG_SHARE
       ? [flag]
       : [],
   )
@@ -80,10 +82,14 @@ interface GroupContext {
   readonly common: readonly Flag[]
 }
 
-function groupPage(name: string, leaves: readonly Leaf[], { group, common }: GroupContext): string {
+function groupPage(
+  name: string,
+  leaves: readonly LeafCommand[],
+  { group, common }: GroupContext,
+): string {
   const isGroup = leaves.some(({ path }) => path !== name)
   const summary = isGroup && group !== undefined ? sentence(group.summary()) : ''
-  const parts = leaves.flatMap((leaf) => commandPart(leaf, common))
+  const parts = leaves.flatMap((leaf) => commandSection(leaf, common))
   return page(code(`reeve ${name}`), [
     summary,
     'Flags that most commands take are described under [common flags](README.md#common-flags).',
@@ -91,7 +97,10 @@ function groupPage(name: string, leaves: readonly Leaf[], { group, common }: Gro
   ])
 }
 
-function commandPart({ path, command }: Leaf, common: readonly Flag[]): readonly string[] {
+function commandSection(
+  { path, command }: LeafCommand,
+  common: readonly Flag[],
+): readonly string[] {
   const own = flagsOf(command).filter(
     ({ usage, help }) => !common.some((flag) => flag.usage === usage && flag.help === help),
   )
@@ -150,7 +159,7 @@ function examplesOf(command: Command): readonly string[] {
   })
 }
 
-function commandList(groups: ReadonlyMap<string, readonly Leaf[]>): string {
+function commandList(groups: ReadonlyMap<string, readonly LeafCommand[]>): string {
   const rows = [...groups].flatMap(([name, leaves]) =>
     leaves.map(({ path, command }) => [
       `[\`${path}\`](${name}.md#${path.replaceAll(' ', '-')})`,

@@ -1,12 +1,12 @@
-import { CONTAINER_SETTINGS } from '../../packages/reeve/src/drivers/docker/container-settings.ts'
-import { EXEC_SETTINGS } from '../../packages/reeve/src/drivers/exec/exec-config.ts'
-import { RAW_EXEC_SETTINGS } from '../../packages/reeve/src/drivers/raw-exec/config.ts'
-import type { DescribedSettings } from '../../packages/reeve/src/drivers/settings/described-settings.ts'
+import { CONTAINER_SETTINGS } from '../../packages/reeve/src/drivers/docker/docker-config.ts'
+import { EXEC_SETTINGS } from '../../packages/reeve/src/drivers/exec/exec-driver.ts'
+import { RAW_EXEC_SETTINGS } from '../../packages/reeve/src/drivers/raw-exec/raw-exec-config.ts'
+import type { ConfigFieldDocs } from '../../packages/reeve/src/drivers/config-reader.ts'
 import { code, table, withPart } from './page.ts'
 
 export const DRIVERS_PAGE = 'docs/reference/drivers.md'
 
-const TABLES: Readonly<Record<string, DescribedSettings>> = {
+const TABLES: Readonly<Record<string, ConfigFieldDocs>> = {
   exec: EXEC_SETTINGS,
   raw_exec: RAW_EXEC_SETTINGS,
   docker: CONTAINER_SETTINGS,
@@ -20,7 +20,7 @@ export function driversPage(page: string): string {
   )
 }
 
-function settingsTable(settings: DescribedSettings): string {
+function settingsTable(settings: ConfigFieldDocs): string {
   const rows = Object.entries(settings).map(([name, [type, help]]) => [
     code(name),
     code(type),

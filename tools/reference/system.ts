@@ -40,8 +40,8 @@ async function metricsText(): Promise<string> {
   const loaded = loadConfig({
     flags: new Map([['dev', true]]),
     environment: {},
-    found: { files: [], problems: [] },
-    facts,
+    configFiles: { files: [], problems: [] },
+    host: facts,
   })
   if (!loaded.ok) throw new Error(`no configuration: ${JSON.stringify(loaded.error)}`)
   const { metrics } = await describeApi(loaded.value.config, '0.0.0')
@@ -56,7 +56,7 @@ function metricsPage(text: string): string {
     name,
     help,
   }))
-  const own = found.filter(({ name }) => !isOfRuntime(name))
+  const own = found.filter(({ name }) => !isRuntimeMetric(name))
   const optional = Object.entries(OPTIONAL_METRICS)
     .map(([name, { help, isCounter }]) => ({ name: `service_${name}`, help, isCounter }))
     .filter(({ name }) => !types.has(name))
@@ -86,15 +86,15 @@ function metricsPage(text: string): string {
     ),
     '## Process',
     'Of the process and the JavaScript engine:',
-    table(head, rows(found.filter(({ name }) => isOfRuntime(name)))),
+    table(head, rows(found.filter(({ name }) => isRuntimeMetric(name)))),
   ])
 }
 
-/** Metrics of parts that the server of `metricsText` lacks. */
+/** Metrics of parts that the server of `formatPlacementFailure` lacks. */
 const OPTIONAL_METRICS = {
   ...serverMetrics({
     replication: { lagMs: 0 },
-    memory: { share: 0 },
+    memory: { usedRatio: 0 },
     backups: { ageMs: 0 },
     commits: { commitWaitMs: 0 },
     certificate: { expiresAtMs: 0 },
@@ -103,7 +103,7 @@ const OPTIONAL_METRICS = {
   ...tracingMetrics({ exported: 0, dropped: 0 }),
 }
 
-function isOfRuntime(name: string): boolean {
+function isRuntimeMetric(name: string): boolean {
   return /^service_(?:nodejs|process)_/.test(name)
 }
 
@@ -194,7 +194,7 @@ function capabilitiesPage(): string {
     `## ${title}`,
     table(
       ['Capability', 'Routes that accept it'],
-      names.map((name) => [code(name), routesOf(routes, `${prefix}:${name}`)]),
+      names.map((name) => [code(name), routesRequiring(routes, `${prefix}:${name}`)]),
     ),
   ])
   return page('Capabilities', [
@@ -207,8 +207,8 @@ function capabilitiesPage(): string {
   ])
 }
 
-function routesOf(routes: readonly Route[], right: string): string {
-  const pattern = new RegExp(String.raw`(?<![\w:-])${right}(?![\w-])`)
+function routesRequiring(routes: readonly Route[], capability: string): string {
+  const pattern = new RegExp(String.raw`(?<![\w:-])${capability}(?![\w-])`)
   return routes
     .filter(({ needs }) => pattern.test(needs))
     .map(({ id, path, section }) => {

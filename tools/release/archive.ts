@@ -12,7 +12,7 @@ export interface Entry {
   readonly mode: number
   readonly kind: 'file' | 'directory' | 'link'
   readonly data: Buffer
-  /** Where a link leads. */
+  /** Target of a link. */
   readonly target: string
   readonly uid: number
   readonly gid: number
@@ -21,18 +21,18 @@ export interface Entry {
 }
 
 const OWNER = { uid: 0, gid: 0, group: 'root' }
-const NONE = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 export function fileEntry(path: string, data: Buffer | string, mode = 0o644): Entry {
   return { path, mode, kind: 'file', data: Buffer.from(data), target: '', ...OWNER }
 }
 
 export function directoryEntry(path: string, mode = 0o755): Entry {
-  return { path, mode, kind: 'directory', data: NONE, target: '', ...OWNER }
+  return { path, mode, kind: 'directory', data: EMPTY, target: '', ...OWNER }
 }
 
 export function linkEntry(path: string, target: string): Entry {
-  return { path, mode: 0o777, kind: 'link', data: NONE, target, ...OWNER }
+  return { path, mode: 0o777, kind: 'link', data: EMPTY, target, ...OWNER }
 }
 
 /** Everything below a folder, with `prefix` before each name. */
@@ -49,7 +49,7 @@ export function readTree(folder: string, prefix = ''): Entry[] {
 }
 
 /** Sorted, with the directories above each entry, each once. */
-export function complete(entries: readonly Entry[]): Entry[] {
+export function withParentDirectories(entries: readonly Entry[]): Entry[] {
   const byPath = new Map<string, Entry>()
   for (const entry of entries) {
     const parts = entry.path.split('/')
@@ -65,23 +65,23 @@ export function complete(entries: readonly Entry[]): Entry[] {
 const BLOCK = 512
 
 /** A tar of the entries, names relative to `root` (`.` for packages of Debian). */
-export function tarOf(entries: readonly Entry[], epoch: number, root = ''): Buffer {
+export function createTar(entries: readonly Entry[], epoch: number, root = ''): Buffer {
   const parts: Buffer[] = []
-  for (const entry of complete(entries)) {
+  for (const entry of withParentDirectories(entries)) {
     const path = `${root}${entry.path}${entry.kind === 'directory' ? '/' : ''}`
-    if (Buffer.byteLength(path) > 100) parts.push(longName(path, 'L'))
-    if (Buffer.byteLength(entry.target) > 100) parts.push(longName(entry.target, 'K'))
-    parts.push(tarHeader(path, entry, epoch), padded(entry.data, BLOCK))
+    if (Buffer.byteLength(path) > 100) parts.push(longNameEntry(path, 'L'))
+    if (Buffer.byteLength(entry.target) > 100) parts.push(longNameEntry(entry.target, 'K'))
+    parts.push(tarHeader(path, entry, epoch), pad(entry.data, BLOCK))
   }
   parts.push(Buffer.alloc(2 * BLOCK))
   return Buffer.concat(parts)
 }
 
 /** GNU tar's way to tell a name that has no room in the header. */
-function longName(text: string, flag: string): Buffer {
+function longNameEntry(text: string, flag: string): Buffer {
   const data = Buffer.from(`${text}\0`)
   const head = fileEntry('././@LongLink', data)
-  return Buffer.concat([tarHeader(head.path, head, 0, flag), padded(data, BLOCK)])
+  return Buffer.concat([tarHeader(head.path, head, 0, flag), pad(data, BLOCK)])
 }
 
 const FLAGS = { file: '0', link: '2', directory: '5' } as const
@@ -110,18 +110,18 @@ function tarHeader(path: string, entry: Entry, epoch: number, flag?: string): Bu
   return block
 }
 
-function padded(data: Buffer, to: number): Buffer {
+function pad(data: Buffer, to: number): Buffer {
   const rest = data.length % to
   return rest === 0 ? data : Buffer.concat([data, Buffer.alloc(to - rest)])
 }
 
 /** The outer archive of a Debian package. */
-export function arOf(members: readonly (readonly [string, Buffer])[], epoch: number): Buffer {
+export function createAr(members: readonly (readonly [string, Buffer])[], epoch: number): Buffer {
   const parts: Buffer[] = [Buffer.from('!<arch>\n')]
   for (const [name, data] of members) {
     const fields = [name.padEnd(16), String(epoch).padEnd(12), '0     ', '0     ', '100644  ']
     parts.push(Buffer.from(`${fields.join('')}${String(data.length).padEnd(10)}\`\n`))
-    parts.push(padded(data, 2))
+    parts.push(pad(data, 2))
   }
   return Buffer.concat(parts)
 }
@@ -129,18 +129,18 @@ export function arOf(members: readonly (readonly [string, Buffer])[], epoch: num
 const TYPES = { file: 0o100000, link: 0o120000, directory: 0o040000 } as const
 
 /** The mode of a file with its type, as file systems hold it. */
-export function fullMode({ kind, mode }: Entry): number {
+export function modeWithType({ kind, mode }: Entry): number {
   return TYPES[kind] | mode
 }
 
 /** The "new ASCII" cpio archive in an RPM. */
-export function cpioOf(entries: readonly Entry[], epoch: number): Buffer {
+export function createCpio(entries: readonly Entry[], epoch: number): Buffer {
   const parts: Buffer[] = []
-  const all = [...complete(entries)]
+  const all = [...withParentDirectories(entries)]
   for (const [index, entry] of all.entries())
     parts.push(...cpioEntry(`./${entry.path}`, entry, { inode: index + 1, epoch }))
   parts.push(...cpioEntry('TRAILER!!!', fileEntry('', '', 0), { inode: 0, epoch: 0 }))
-  return padded(Buffer.concat(parts), BLOCK)
+  return pad(Buffer.concat(parts), BLOCK)
 }
 
 interface CpioFacts {
@@ -151,11 +151,11 @@ interface CpioFacts {
 function cpioEntry(path: string, entry: Entry, { inode, epoch }: CpioFacts): Buffer[] {
   const data = entry.kind === 'link' ? Buffer.from(entry.target) : entry.data
   const links = entry.kind === 'directory' ? 2 : 1
-  const mode = inode === 0 ? 0 : fullMode(entry)
+  const mode = inode === 0 ? 0 : modeWithType(entry)
   const name = Buffer.from(`${path}\0`)
   const fields = [inode, mode, 0, 0, links, epoch, data.length, 0, 0, 0, 0, name.length, 0]
   const head = `070701${fields.map((field) => field.toString(16).padStart(8, '0')).join('')}`
-  return [padded(Buffer.concat([Buffer.from(head), name]), 4), padded(data, 4)]
+  return [pad(Buffer.concat([Buffer.from(head), name]), 4), pad(data, 4)]
 }
 
 /** In blocks of a fixed size, so that the bytes do not depend on the number of cores. */

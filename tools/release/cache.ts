@@ -24,7 +24,7 @@ const SEEDS = [
   '--max-semi-space-size=512',
   '--initial-old-space-size=2000',
 ]
-const WARM_MS_MAX = 120_000
+const WARMUP_MS_MAX = 120_000
 
 /** Commands that are run to compile their functions; none depends on time. */
 const COMMANDS = [
@@ -46,42 +46,45 @@ interface Program {
  * Compiled code holds the address of its module, so a release is compiled in this place, whatever
  * directory it is made in.
  */
-const PLACE = '/tmp/reeve-release-cache'
-const TURN_MS_MAX = 300_000
-const TURN_POLL_MS = 500
+const CACHE_BUILD_DIR = '/tmp/reeve-release-cache'
+const LOCK_WAIT_MS_MAX = 300_000
+const LOCK_POLL_MS = 500
 
 /** Fills `cache/` beside the build. */
-export async function makeCache({ folder, name, node }: Program): Promise<void> {
-  await takePlace()
+export async function buildCompileCache({ folder, name, node }: Program): Promise<void> {
+  await acquireBuildDir()
   try {
-    fs.cpSync(join(folder, name), join(PLACE, name), { recursive: true })
-    fillCache({ folder: PLACE, name, node })
-    fs.cpSync(join(PLACE, 'cache'), join(folder, 'cache'), { recursive: true })
+    fs.cpSync(join(folder, name), join(CACHE_BUILD_DIR, name), { recursive: true })
+    fillCache({ folder: CACHE_BUILD_DIR, name, node })
+    fs.cpSync(join(CACHE_BUILD_DIR, 'cache'), join(folder, 'cache'), { recursive: true })
   } finally {
-    fs.rmSync(PLACE, { recursive: true })
+    fs.rmSync(CACHE_BUILD_DIR, { recursive: true })
   }
 }
 
 /** One build at a time; only its owner may enter the directory. */
-async function takePlace(): Promise<void> {
-  for (let waitedMs = 0; ; waitedMs += TURN_POLL_MS) {
+async function acquireBuildDir(): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
     try {
-      fs.mkdirSync(PLACE, { mode: 0o700 })
+      fs.mkdirSync(CACHE_BUILD_DIR, { mode: 0o700 })
       return
     } catch (error) {
-      if (waitedMs > TURN_MS_MAX)
-        throw new Error(`${PLACE} is there: another release is being built, or remove it.`, {
-          cause: error,
-        })
-      await wait(TURN_POLL_MS)
+      if (waitedMs > LOCK_WAIT_MS_MAX)
+        throw new Error(
+          `${CACHE_BUILD_DIR} is there: another release is being built, or remove it.`,
+          {
+            cause: error,
+          },
+        )
+      await wait(LOCK_POLL_MS)
     }
   }
 }
 
 function fillCache(program: Program): void {
   const { folder, node } = program
-  const wanted = tagOf(node, [])
-  const seeded = tagOf(node, SEEDS)
+  const wanted = cacheTag(node, [])
+  const seeded = cacheTag(node, SEEDS)
   const cache = join(folder, 'cache')
   // The program uses this folder only where its name is that of the runtime's tag.
   fs.mkdirSync(join(cache, seeded), { recursive: true })
@@ -90,14 +93,15 @@ function fillCache(program: Program): void {
   importAll(program)
   for (const file of fs.readdirSync(join(cache, seeded))) {
     const path = join(cache, seeded, file)
-    if (/^[0-9a-f]+$/.test(file)) fs.writeFileSync(path, unseeded(fs.readFileSync(path), flagHash))
+    if (/^[0-9a-f]+$/.test(file))
+      fs.writeFileSync(path, withoutSeedFlags(fs.readFileSync(path), flagHash))
     else fs.rmSync(path)
     if (fs.existsSync(path)) fs.chmodSync(path, 0o644)
   }
   fs.renameSync(join(cache, seeded), join(cache, wanted))
 }
 
-function tagOf(node: string, flags: readonly string[]): string {
+function cacheTag(node: string, flags: readonly string[]): string {
   const script =
     "`${process.version}-${process.arch}-${require('node:v8').cachedDataVersionTag().toString(16).padStart(8, '0')}`"
   return execFileSync(node, [...RUNTIME_FLAGS, ...flags, '-p', script], {
@@ -110,7 +114,7 @@ function runSeeded({ node, folder }: Program, args: readonly string[]): void {
   spawnSync(node, [...RUNTIME_FLAGS, ...SEEDS, ...args], {
     cwd: folder,
     stdio: 'ignore',
-    timeout: WARM_MS_MAX,
+    timeout: WARMUP_MS_MAX,
     env: { HOME: '/nonexistent', LC_ALL: 'C', TZ: 'UTC' },
   })
 }
@@ -125,7 +129,7 @@ function importAll(program: Program): void {
     .readdirSync(folder)
     .filter((file) => file.endsWith('.js'))
     .toSorted()
-  const started = chunks.filter((file) => isStart(join(folder, file)))
+  const started = chunks.filter((file) => isEntryModule(join(folder, file)))
   const begun = new Set(started.flatMap((file) => importsOf(join(folder, file))))
   const others = chunks.filter((file) => !started.includes(file) && !begun.has(file))
   const script = join(program.folder, 'import-all.mjs')
@@ -136,7 +140,7 @@ function importAll(program: Program): void {
   fs.rmSync(script)
 }
 
-function isStart(file: string): boolean {
+function isEntryModule(file: string): boolean {
   return fs.readFileSync(file, 'utf8').includes('enableCompileCache({')
 }
 
@@ -178,7 +182,7 @@ await import('./probe.mjs')
   return hash
 }
 
-function unseeded(data: Buffer, flagHash: number): Buffer {
+function withoutSeedFlags(data: Buffer, flagHash: number): Buffer {
   data.writeUInt32LE(flagHash, FLAG_HASH_AT)
   data.writeUInt32LE(crc32(data.subarray(V8_AT)), CACHE_HASH_AT)
   return data

@@ -1,7 +1,7 @@
 /** The Debian package, written without Debian's tools. */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { arOf, complete, fileEntry, tarOf, xz, type Entry } from './archive.ts'
+import { createAr, withParentDirectories, fileEntry, createTar, xz, type Entry } from './archive.ts'
 import type { Package } from './system-package.ts'
 
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
@@ -13,8 +13,8 @@ export function debName({ stamp }: Package): string {
 
 export function debOf(given: Package): Buffer {
   const { stamp, scripts } = given
-  const entries = complete([...given.entries, ...debianFiles(given)])
-  const control = tarOf(
+  const entries = withParentDirectories([...given.entries, ...debianFiles(given)])
+  const control = createTar(
     [
       fileEntry('control', controlText(given, entries)),
       fileEntry('conffiles', given.configuration.map((path) => `/${path}\n`).join('')),
@@ -26,11 +26,11 @@ export function debOf(given: Package): Buffer {
     stamp.epoch,
     './',
   )
-  return arOf(
+  return createAr(
     [
       ['debian-binary', Buffer.from('2.0\n')],
       ['control.tar.xz', xz(control)],
-      ['data.tar.xz', xz(tarOf(entries, stamp.epoch, './'))],
+      ['data.tar.xz', xz(createTar(entries, stamp.epoch, './'))],
     ],
     stamp.epoch,
   )

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { REPOSITORY_ROOT as root } from '../source/run.ts'
-import { waitFor, withAgent, withFolder, writeJob, type RunningAgent } from './checks/agent.ts'
+import { REPOSITORY_ROOT as root } from '../source/finding.ts'
+import { waitFor, withAgent, withTempFolder, writeJob, type RunningAgent } from './checks/agent.ts'
 
 /** Medians of this many starts in turns: the machine's load falls on both. */
 const STARTS = 9
@@ -130,7 +130,7 @@ interface AgentFigures {
 const RUNNING_MS_MAX = 60_000
 
 async function measureAgents(program: string): Promise<AgentFigures> {
-  const both = await withFolder(
+  const both = await withTempFolder(
     async (folder) =>
       await withAgent({ program: [program], args: ['--dev'] }, async (agent) => {
         const bothMB = await idleMemory(agent)
@@ -157,7 +157,7 @@ async function hasNode(agent: RunningAgent): Promise<boolean> {
 
 /** A server and a node as processes of their own. */
 async function measureApart(program: string): Promise<Pick<AgentFigures, 'serverMB' | 'nodeMB'>> {
-  return await withFolder(async (folder) => {
+  return await withTempFolder(async (folder) => {
     const server = ['--server', '--data-dir', join(folder, 'server')]
     return await withAgent({ program: [program], args: server }, async (agent) => {
       const address = agent.address.replace('http://', '')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { REPOSITORY_ROOT as root } from '../source/run.ts'
+import { REPOSITORY_ROOT as root } from '../source/finding.ts'
 import { foldFragments, parseFragment, readFragments, withVersion } from './fragments.ts'
 
 const added = parseFragment('b-added', 'kind: added\narea: http\n\nA route.\n\nBefore: none.\n')

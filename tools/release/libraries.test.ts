@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { testExamples } from '@reeve/kit/test/readme-examples.ts'
-import { REPOSITORY_ROOT as root } from '../source/run.ts'
+import { REPOSITORY_ROOT as root } from '../source/finding.ts'
 import { LIBRARIES, libraryPackages } from './libraries.ts'
 
 const VERSION = '9.8.7'

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { fileEntry, tarOf, type Entry } from './archive.ts'
+import { fileEntry, createTar, type Entry } from './archive.ts'
 import { RUNTIME_FLAGS } from './cache.ts'
 import type { Built } from './installation.ts'
 import type { ReleaseStamp } from './stamp.ts'
@@ -31,7 +31,7 @@ export function packed(
   const name = String(manifest['name']).replace('@', '').replace('/', '-')
   return {
     file: `${name}-${stamp.version}.tgz`,
-    data: gzipSync(tarOf(placed, stamp.epoch), { level: 9 }),
+    data: gzipSync(createTar(placed, stamp.epoch), { level: 9 }),
   }
 }
 

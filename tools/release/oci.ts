@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { directoryEntry, fileEntry, linkEntry, tarOf, type Entry } from './archive.ts'
+import { directoryEntry, fileEntry, linkEntry, createTar, type Entry } from './archive.ts'
 import { RUNTIME_FLAGS } from './cache.ts'
 import { findLibrary } from './runtime.ts'
 import { builtAtOf, type ReleaseStamp } from './stamp.ts'
@@ -157,7 +157,7 @@ export function imageOf(image: Image, stamp: ReleaseStamp): Buffer {
   }
   const addJson = (value: object): { digest: string; size: number } =>
     add(Buffer.from(JSON.stringify(value)))
-  const tars = image.layers.map((entries) => tarOf(entries, stamp.epoch))
+  const tars = image.layers.map((entries) => createTar(entries, stamp.epoch))
   const layers = tars.map((tar) => ({
     mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
     ...add(gzipSync(tar, { level: 9 })),
@@ -186,7 +186,7 @@ export function imageOf(image: Image, stamp: ReleaseStamp): Buffer {
     ],
   }
   const files = [...blobs].map(([hash, data]) => fileEntry(join('blobs/sha256', hash), data))
-  return tarOf(
+  return createTar(
     [
       fileEntry('oci-layout', '{"imageLayoutVersion":"1.0.0"}'),
       fileEntry('index.json', JSON.stringify(index)),

@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { directoryEntry, fileEntry, linkEntry, tarOf } from './archive.ts'
+import { directoryEntry, fileEntry, linkEntry, createTar } from './archive.ts'
 import { debName, debOf } from './deb.ts'
 import { rpmName, rpmOf } from './rpm.ts'
 import { publicKeyLine, signatureText } from './sign.ts'
@@ -61,8 +61,8 @@ function written(t: TestContext, name: string, data: Buffer): string {
 }
 
 test('tar: holds names of any length, modes and links, sorted, and is the same twice', (t) => {
-  const data = tarOf(given.entries, EPOCH)
-  assert.deepEqual(data, tarOf(given.entries.toReversed(), EPOCH))
+  const data = createTar(given.entries, EPOCH)
+  assert.deepEqual(data, createTar(given.entries.toReversed(), EPOCH))
   const listed = said('tar', '--utc', '-tvf', written(t, 'a.tar', data))
     .trim()
     .split('\n')

@@ -1,7 +1,7 @@
 /** The package for Red Hat's family, written without its tools (format version 4). */
 import { createHash } from 'node:crypto'
 import { constants, zstdCompressSync } from 'node:zlib'
-import { complete, cpioOf, fullMode, type Entry } from './archive.ts'
+import { withParentDirectories, createCpio, modeWithType, type Entry } from './archive.ts'
 import type { Package } from './system-package.ts'
 
 const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' } as const
@@ -21,10 +21,10 @@ export function rpmName({ stamp }: Package): string {
 export function rpmOf(given: Package): Buffer {
   const { stamp } = given
   // Directories of the system belong to other packages.
-  const entries = complete(given.entries).filter(
+  const entries = withParentDirectories(given.entries).filter(
     ({ kind, path }) => kind !== 'directory' || OWN.test(path),
   )
-  const archive = cpioOf(entries, stamp.epoch)
+  const archive = createCpio(entries, stamp.epoch)
   const payload = zstdCompressSync(archive, {
     params: { [constants.ZSTD_c_compressionLevel]: 12 },
     maxOutputLength: 1 << 30,
@@ -136,7 +136,7 @@ function fileTags(given: Package, entries: readonly Entry[]): [number, Value][] 
   const signed = (mode: number): number => (mode > 0x7f_ff ? mode - 0x1_00_00 : mode)
   return [
     [1028, int32(...each(size))],
-    [1030, int16(...each((entry) => signed(fullMode(entry))))],
+    [1030, int16(...each((entry) => signed(modeWithType(entry))))],
     [1033, int16(...each(() => 0))],
     [1034, int32(...each(() => given.stamp.epoch))],
     [1035, texts(...entries.map(digest))],

@@ -37,7 +37,7 @@ function readText(file: string): string {
   }
 }
 
-export function repositoryOf(paths: readonly string[], read: (path: string) => string): Repository {
+function repositoryOf(paths: readonly string[], read: (path: string) => string): Repository {
   const files = paths.toSorted()
   const known = new Set(files)
   const folders = new Set(files.flatMap(foldersOf))
@@ -53,4 +53,25 @@ export function repositoryOf(paths: readonly string[], read: (path: string) => s
 function foldersOf(path: string): string[] {
   const parts = path.split('/')
   return parts.map((_, index) => parts.slice(0, index).join('/'))
+}
+
+/** An in-memory repository, for tests of the tools. */
+export function createMemoryRepository(files: Readonly<Record<string, string>>): Repository {
+  return repositoryOf(Object.keys(files), (path) => files[path] ?? '')
+}
+
+// The purpose of a file according to its path.
+
+export function isTest(path: string): boolean {
+  return /\.test\.tsx?$/.test(path)
+}
+
+/** Code that only tests, benchmarks, fuzzing or the simulation run. */
+export function isTestSupport(path: string): boolean {
+  return /^packages\/[^/]+\/(?:test|bench|fuzz|sim)\//.test(path)
+}
+
+/** Configuration of a tool, such as that of the web build. */
+export function isConfig(path: string): boolean {
+  return /\.config\.(?:mjs|ts)$/.test(path)
 }

@@ -1,7 +1,6 @@
 import * as path from 'node:path'
 import { inspect } from 'node:util'
-import { readEvent, type FileEvent } from './file-events.ts'
-import { readFileTimes, type FileTime } from './file-times.ts'
+import { parseEventName, type FileEvent, readFileTimes, type FileTime } from './test-files.ts'
 import { root } from './script.ts'
 
 const HEARTBEAT_MS = 15_000
@@ -123,7 +122,7 @@ export class Reporter {
   #noteEnd(job: Job, data: EventData): string {
     const error = data.details?.error
     if (isProcess(data)) return this.#endProcess(job, data.file, error)
-    const event = readEvent(data.name)
+    const event = parseEventName(data.name)
     if (event === undefined) return job.file === undefined ? '' : this.#endTest(job.file, data)
     if (event.kind === 'end') return this.#endFile(job, error)
     return event.kind === 'leak' ? formatLeak(event) : ''
@@ -217,7 +216,7 @@ function isProcess(data: EventData): boolean {
 
 function noteStart(job: Job, data: EventData): void {
   if (isProcess(data)) return
-  const event = readEvent(data.name)
+  const event = parseEventName(data.name)
   if (event?.kind === 'begin') {
     job.left = job.left.filter((name) => name !== event.file)
     job.file = aFile(event.file)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import * as path from 'node:path'
 import { run } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { EVENT_PATTERN } from './file-events.ts'
+import { EVENT_PATTERN } from './test-files.ts'
 import { Reporter, type Results, type Style } from './reporter.ts'
 import { root } from './script.ts'
 

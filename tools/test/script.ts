@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { REPOSITORY_ROOT } from '../source/run.ts'
+import { REPOSITORY_ROOT } from '../source/finding.ts'
 
 export const root = REPOSITORY_ROOT
 

@@ -1,6 +1,5 @@
 import type { Finding } from '../source/finding.ts'
-import type { Repository } from '../source/repository.ts'
-import { isTest } from '../source/place.ts'
+import { isTest, type Repository } from '../source/repository.ts'
 import type { Source } from '../source/tree.ts'
 
 /** Phrases that readers of this field have to translate, and what to write instead. */

@@ -1,6 +1,6 @@
 import type { Finding } from '../source/finding.ts'
 import type { Graph } from '../source/graph.ts'
-import { isConfig, isTest } from '../source/place.ts'
+import { isConfig, isTest } from '../source/repository.ts'
 
 /** Files that something outside the import graph starts: people, npm, the test runner. */
 function isEntry(path: string): boolean {

@@ -3,7 +3,7 @@ import { Type, type TObject, type TProperties, type TSchema, type TString } from
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One documented response of a route. Without a schema the body is empty. */
-export interface Answer {
+export interface RouteResponse {
   readonly description: string
   readonly schema?: TSchema
   /** Defaults to the JSON media type of the dialect. */
@@ -58,7 +58,7 @@ export interface Route extends Partial<RouteHandling> {
   readonly body?: TSchema
   /** Content type of the body when it is not the dialect's JSON. */
   readonly bodyType?: string
-  readonly answers: { readonly [status: number]: Answer }
+  readonly answers: { readonly [status: number]: RouteResponse }
   /** A blocking query: the route takes `index` and `wait`. */
   readonly blocking?: boolean
   /** The capability that the caller must hold; `none` for public routes. */
@@ -69,21 +69,20 @@ export interface Route extends Partial<RouteHandling> {
   readonly bodyBytesMax?: number
 }
 
-interface Answers {
-  readonly [status: number]: Answer
+interface Responses {
+  readonly [status: number]: RouteResponse
 }
 
-/** No status, and far beyond them. */
-const FAR_KEY = 4_294_967_294
+/** A key far beyond all statuses, which forces sparse storage. */
+const SPARSE_KEY = 4_294_967_294
 
 /**
- * Joins answers; later ones replace earlier ones of the same status. V8 gives an object with these
- * keys a slot for every smaller number, 5 kB in each of 400 routes, unless it had a key that is far
- * beyond the others.
+ * Joins responses; later ones replace earlier ones of the same status. V8 would allocate a slot for
+ * every smaller number, 5 kB in each of 400 routes, unless the object once had a much larger key.
  */
-export function joinAnswers(...parts: readonly Answers[]): Answers {
-  const joined: { [status: number]: Answer | undefined } = { [FAR_KEY]: undefined }
-  delete joined[FAR_KEY]
+export function joinResponses(...parts: readonly Responses[]): Responses {
+  const joined: { [status: number]: RouteResponse | undefined } = { [SPARSE_KEY]: undefined }
+  delete joined[SPARSE_KEY]
   return Object.assign(joined, ...parts)
 }
 
@@ -100,16 +99,16 @@ export function isReadRoute({ methods, audit }: Route): boolean {
  * Returns the handling of a route: its own fields, completed with the defaults of its API and
  * method.
  */
-export function handlingOf(record: Route): RouteHandling {
-  const reads = isReadRoute(record)
-  const isGovernance = record.path.startsWith(GOVERNANCE_PREFIX)
+export function handlingOf(route: Route): RouteHandling {
+  const isRead = isReadRoute(route)
+  const isGovernance = route.path.startsWith(GOVERNANCE_PREFIX)
   const {
-    answeredBy = reads && !isGovernance ? 'any' : 'leader',
+    answeredBy = isRead && !isGovernance ? 'any' : 'leader',
     region = isGovernance ? 'local' : 'requested',
-    audit = reads ? 'none' : 'on-commit',
-    cost = reads ? READ_COST : WRITE_COST,
-    growsState = !reads && record.methods[0] !== 'DELETE',
-  } = record
+    audit = isRead ? 'none' : 'on-commit',
+    cost = isRead ? READ_COST : WRITE_COST,
+    growsState = !isRead && route.methods[0] !== 'DELETE',
+  } = route
   return { answeredBy, region, audit, cost, growsState }
 }
 
@@ -120,15 +119,15 @@ export function mayGrowState({ growsState }: RouteHandling, query: object): bool
 }
 
 /** A route before `routes` adds its derived fields. */
-export type Unnamed = Omit<Route, 'id' | 'section'>
+export type RouteWithoutId = Omit<Route, 'id' | 'section'>
 
 /**
  * Defines the routes of one section of the documentation; the id of each is its key in the table.
  */
-export function routes<const S extends string, const T extends Readonly<Record<string, Unnamed>>>(
-  section: S,
-  table: T,
-) {
+export function routes<
+  const S extends string,
+  const T extends Readonly<Record<string, RouteWithoutId>>,
+>(section: S, table: T) {
   const entries = Object.entries(table).map(([id, route]) => [id, { id, section, ...route }])
   // Object.fromEntries loses the type of the keys: they are those of `table`.
   return Object.fromEntries(entries) as {
@@ -144,7 +143,7 @@ type ParamName<P extends string> = P extends `${string}:${infer Rest}`
   : never
 
 /** Type of `params` for a route with this path; an empty object if the path has no parameters. */
-export type ParamsPart<P extends string> = [ParamName<P>] extends [never]
+export type ParamsOf<P extends string> = [ParamName<P>] extends [never]
   ? unknown
   : { readonly params: TObject<{ [Name in ParamName<P>]: TString }> }
 
@@ -152,7 +151,7 @@ export type ParamsPart<P extends string> = [ParamName<P>] extends [never]
  * Builds `params` of a route: the parameters of its path, each with the schema that its API
  * defines.
  */
-export function paramsPart(
+export function paramsOf(
   path: string,
   schemaOf: (name: string) => TString,
 ): { readonly params?: TObject } {
@@ -167,8 +166,8 @@ export type Merged<A, B> = {
 }
 
 /** Query of a route: the parameters of its kind, and its own. */
-export type QueryOf<Usual extends TProperties, D> = D extends {
-  readonly query: infer Own extends TProperties
+export type RouteQuery<Common extends TProperties, D> = D extends {
+  readonly query: infer Extra extends TProperties
 }
-  ? TObject<Merged<Usual, Own>>
-  : TObject<Usual>
+  ? TObject<Merged<Common, Extra>>
+  : TObject<Common>

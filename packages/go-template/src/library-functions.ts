@@ -3,7 +3,7 @@ import { encodeHex } from '@reeve/kit/bytes.ts'
 import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
 import { decodeUtf8, encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { hmac, MD5, SHA256 } from '@reeve/kit/hash.ts'
-import { clockFace } from './time/calendar.ts'
+import { toDateTimeFields } from './time/calendar.ts'
 import { formatTime } from './time/time-layout.ts'
 import { parseYaml, writeYaml } from '@reeve/kit/yaml/index.ts'
 import { count, int64, list, map, text } from './argument.ts'
@@ -238,7 +238,7 @@ function sprigFunctions(): Entries {
 /** Time functions, evaluated at a fixed time. */
 export function timeFunctions(nowMs: number): TemplateFunctions {
   const at = (layout: string): string =>
-    formatTime(clockFace(BigInt(nowMs) * 1_000_000n, 0, 'UTC'), layout)
+    formatTime(toDateTimeFields(BigInt(nowMs) * 1_000_000n, 0, 'UTC'), layout)
   return functionTable([
     [
       'timestamp',

@@ -1,7 +1,7 @@
 import { TEMPLATE_LIMITS } from './limits.ts'
 import type { Token } from './scan.ts'
 import { fail } from './template-error.ts'
-import type { Command, Operand, Pipe } from './tree.ts'
+import type { Command, Operand, Pipeline } from './tree.ts'
 import type { Value } from './value.ts'
 
 export interface PipeScope {
@@ -13,7 +13,7 @@ export interface PipeScope {
   readonly isRange: boolean
 }
 
-export function parsePipe(tokens: readonly Token[], scope: PipeScope): Pipe {
+export function parsePipeline(tokens: readonly Token[], scope: PipeScope): Pipeline {
   return new PipeParser(tokens, scope).parse()
 }
 
@@ -28,13 +28,13 @@ class PipeParser {
     this.#scope = scope
   }
 
-  parse(): Pipe {
+  parse(): Pipeline {
     const pipe = this.#pipe()
     if (this.#at < this.#tokens.length) this.#unexpected()
     return pipe
   }
 
-  #pipe(): Pipe {
+  #pipe(): Pipeline {
     this.#depth += 1
     if (this.#depth > TEMPLATE_LIMITS.depthMax) this.#fail('brackets are nested too deeply')
     const { variables, isAssignment } = this.#declaration()
@@ -47,7 +47,7 @@ class PipeParser {
     return { variables, isAssignment, commands }
   }
 
-  #declaration(): Pick<Pipe, 'variables' | 'isAssignment'> {
+  #declaration(): Pick<Pipeline, 'variables' | 'isAssignment'> {
     const names: string[] = []
     let at = this.#at
     for (;;) {

@@ -1,8 +1,8 @@
 import { TEMPLATE_LIMITS } from './limits.ts'
-import { parsePipe, type PipeScope } from './parse-pipe.ts'
+import { parsePipeline, type PipeScope } from './parse-pipe.ts'
 import { scanTemplate, type Delimiters, type Piece, type Token } from './scan.ts'
 import { fail } from './template-error.ts'
-import type { BranchNode, Node, Pipe, TemplateTree } from './tree.ts'
+import type { BranchNode, Node, Pipeline, TemplateTree } from './tree.ts'
 
 interface ParseOptions extends Delimiters {
   /** Functions that a template may call. */
@@ -13,7 +13,7 @@ interface ParseOptions extends Delimiters {
 export function parseTemplate(source: string, options: ParseOptions): TemplateTree {
   if (source.length > TEMPLATE_LIMITS.sourceCharsMax) fail('the template is too long')
   const parser = new Parser(scanTemplate(source, options), options.functions)
-  return parser.parse()
+  return parser.parseHcl()
 }
 
 type Action = Extract<Piece, { kind: 'action' }>
@@ -45,7 +45,7 @@ class Parser {
     this.#functions = functions
   }
 
-  parse(): TemplateTree {
+  parseHcl(): TemplateTree {
     const { nodes, end } = this.#list()
     if (end.word !== 'eof') fail(`line ${end.line}: unexpected {{${end.word}}}`)
     return { root: nodes, defined: this.#defined }
@@ -101,14 +101,14 @@ class Parser {
     }
   }
 
-  #pipe(tokens: readonly Token[], line: number, isRange = false): Pipe {
+  #pipe(tokens: readonly Token[], line: number, isRange = false): Pipeline {
     const scope: PipeScope = {
       functions: this.#functions,
       variables: this.#variables,
       line,
       isRange,
     }
-    const pipe = parsePipe(tokens, scope)
+    const pipe = parsePipeline(tokens, scope)
     if (!pipe.isAssignment) this.#variables.push(...pipe.variables)
     return pipe
   }

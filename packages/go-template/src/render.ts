@@ -2,7 +2,7 @@ import { ByteBudget, tooLong } from './budget.ts'
 import type { TemplateFunctions } from './function-table.ts'
 import { TEMPLATE_LIMITS } from './limits.ts'
 import { TemplateError, fail } from './template-error.ts'
-import type { BranchNode, Command, Node, Operand, Pipe, TemplateTree } from './tree.ts'
+import type { BranchNode, Command, Node, Operand, Pipeline, TemplateTree } from './tree.ts'
 import {
   isList,
   isMap,
@@ -155,7 +155,7 @@ class Renderer {
     return count === 0 ? this.nodes(otherwise, dot) : 'on'
   }
 
-  #bindRange({ variables, isAssignment }: Pipe, key: Value, item: Value): void {
+  #bindRange({ variables, isAssignment }: Pipeline, key: Value, item: Value): void {
     const [first, second] = variables
     if (first === undefined) return
     if (second === undefined) this.#bind(first, item, isAssignment)
@@ -175,7 +175,7 @@ class Renderer {
     return found ?? fail(`undefined variable: ${name}`)
   }
 
-  #pipe({ commands, variables, isAssignment }: Pipe, dot: Value): Value {
+  #pipe({ commands, variables, isAssignment }: Pipeline, dot: Value): Value {
     let value: Value
     for (const [index, command] of commands.entries()) {
       value = this.#command(command, dot, index === 0 ? [] : [value])
@@ -253,7 +253,7 @@ class Renderer {
     }
   }
 
-  #scopedPipe(pipe: Pipe, dot: Value): Value {
+  #scopedPipe(pipe: Pipeline, dot: Value): Value {
     this.#depth += 1
     if (this.#depth > TEMPLATE_LIMITS.depthMax) fail('expressions are nested too deeply')
     const value = this.#pipe(pipe, dot)

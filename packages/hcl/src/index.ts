@@ -32,7 +32,7 @@ export { evaluate } from './evaluate/evaluate.ts'
 export {
   childScope,
   createScope,
-  type AttributeKind,
+  type RootDescription,
   type EagerFunction,
   type FunctionDefinition,
   type FunctionError,
@@ -43,7 +43,7 @@ export {
   type Scope,
   type ScopeOptions,
 } from './evaluate/scope.ts'
-export { charge, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
+export { charge, type EvaluationLimits, type StepBudget } from './evaluate/meter.ts'
 export { CHARACTERS_PER_STEP, NESTING_DEPTH_MAX } from './limits.ts'
 export { parseType } from './evaluate/type-expression.ts'
 

@@ -2,7 +2,7 @@ export { compilePolicy, type CompiledPolicy, type PolicyOptions } from './evalua
 export type { EvaluateOptions, Evaluation, EvaluationResult } from './evaluate/execute.ts'
 export { createMap } from './value/map.ts'
 export { STANDARD_IMPORTS, standardImport, type StandardImportOptions } from './imports/standard.ts'
-export type { Failure, RuleReport } from './evaluate/recorder.ts'
+export type { Failure, RuleResult } from './evaluate/recorder.ts'
 export type { SourceFile } from './evaluate/program.ts'
 export { BUILTINS, hostFunction } from './evaluate/builtins.ts'
 export { formatNative } from './syntax/format.ts'

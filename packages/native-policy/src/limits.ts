@@ -28,7 +28,7 @@ export const STEPS_MAX = 50_000_000
 export const CHARACTERS_PER_STEP = 64
 
 /** Maximum number of elements and characters (in units of 64) that one evaluation allocates. */
-export const CELLS_MAX = 20_000_000
+export const ALLOCATIONS_MAX = 20_000_000
 
 /** Maximum length of a string. */
 export const STRING_LENGTH_MAX = 16 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { compilePolicy, formatValue } from '../src/index.ts'
-import { parse } from '../src/syntax/parse.ts'
+import { parseHcl } from '../src/syntax/parse.ts'
 import { Source } from '../src/syntax/source.ts'
 import { interpret } from './native-interpreter.ts'
 
@@ -13,7 +13,7 @@ export function compareEngines(text: string): {
 } {
   const compiled = compilePolicy({ file: 'p.native', text })
   if (!compiled.ok) return { outcome: 'refused', difference: undefined }
-  const slow = interpret(parse(new Source('p.native', text)))
+  const slow = interpret(parseHcl(new Source('p.native', text)))
   if (slow.result === 'too-long') return { outcome: 'too long', difference: undefined }
   for (const explains of [false, true]) {
     const { result, value, isOverLimit, error } = compiled.value.evaluate({

@@ -1,4 +1,4 @@
-import { allocationName, bestText, type AllocationRow } from '../src/model/index.ts'
+import { allocationName, encodeTopScores, type AllocationRow } from '../src/model/index.ts'
 import { aJob, anAllocation } from '../test/build/index.ts'
 
 const JOBS = 1_000
@@ -28,7 +28,7 @@ export function anAllocationRow(at: number): AllocationRow {
       NodePool: 'default',
       NodesAvailable: { dc1: NODES },
       AllocationTime: 812_345 + at,
-      Best: bestText(
+      Best: encodeTopScores(
         [0, 1, 2, 3, 4].map((place) => [idOf('node', (at + place) % NODES), 0.9 - place / 16]),
       ),
     },

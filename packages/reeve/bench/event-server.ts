@@ -6,8 +6,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { NodePool } from '@reeve/contract'
-import { describeAgent } from '../src/main/self.ts'
-import { loadServerSecrets } from '../src/main/server-secrets.ts'
+import { createAgentStatus } from '../src/main/agent-status.ts'
+import { loadServerSecrets } from '../src/main/secrets.ts'
 import { Server } from '../src/main/server.ts'
 import { put } from '../src/state/index.ts'
 import { openEmbeddedEngine } from '../src/storage/index.ts'
@@ -58,7 +58,7 @@ async function openServer(): Promise<Server> {
     engine: await openEmbeddedEngine(join(folder, 'storage')),
     secrets: await loadServerSecrets({ directory: folder, state: { name: folder, lastIndex: 0 } }),
     version: '0.0.0',
-    agent: describeAgent(config, '0.0.0'),
+    agent: createAgentStatus(config, '0.0.0'),
   })
 }
 
@@ -94,7 +94,7 @@ async function emit({ durationMs, perSecond }: Emission): Promise<Emitted> {
       for (let missing = due - begun; missing > 0; missing--) void commitOne()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-  await server.store.settled()
+  await server.store.whenDurable()
   const { user, system } = process.cpuUsage(cpu)
   return {
     events: begun,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { systemClock as clock } from '../src/main/system.ts'
-import { allocationName, newSummary, summarize, type NodeRow } from '../src/model/index.ts'
+import { allocationName, newSummary, applyStatusChanges, type NodeRow } from '../src/model/index.ts'
 import { put, Store, type Change } from '../src/state/index.ts'
 import { openEmbeddedEngine } from '../src/storage/index.ts'
 import { aJob, anAllocation, anEvaluation, aNode } from '../test/build/index.ts'
@@ -76,7 +76,7 @@ function* jobRows(job: Job, { at, size, nowMs }: Place): Generator<Change> {
   const count = job.TaskGroups[0]?.Count ?? 0
   const statuses = Array.from({ length: count }, (_, i) => statusOf(at + i))
   const changes = statuses.map((after) => ({ group: 'app', before: undefined, after }))
-  yield put('job_summaries', summarize(newSummary(job), changes))
+  yield put('job_summaries', applyStatusChanges(newSummary(job), changes))
   const EvalID = idOf('evaluation', at)
   const evaluation = anEvaluation(job, { ID: EvalID, Status: 'complete' })
   const time = nsFromMs(nowMs)

@@ -311,7 +311,7 @@ function sumOf({ user, system }: NodeJS.CpuUsage): number {
 async function loggedTexts(directory: string): Promise<string[]> {
   const engine = await openEmbeddedEngine(directory)
   const texts: string[] = []
-  for await (const { text } of engine.read(engine.opened.firstIndex)) {
+  for await (const { text } of engine.read(engine.initialPosition.firstIndex)) {
     texts.push(text)
     if (texts.length === TEXTS_MAX) break
   }

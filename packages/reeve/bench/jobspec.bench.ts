@@ -6,7 +6,7 @@
  */
 import { v1Routes, type JobRegisterRequest, type Route } from '@reeve/contract'
 import { compileDecoder, type Decoder } from '../src/http/decode.ts'
-import { parseFirstJson } from '../src/http/json-text.ts'
+import { parseJsonPrefix } from '../src/http/json-body.ts'
 import { parseJobFile, type JobFileResult } from '../src/jobspec/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import {
@@ -125,7 +125,7 @@ function benchLargestJobs(): void {
 
 function stepsOf(text: string, decode: Decoder): readonly number[] {
   // Proof: returned by the decoder of this schema.
-  const decoded = timedWork(() => decode(parseFirstJson(text)) as JobRegisterRequest)
+  const decoded = timedWork(() => decode(parseJsonPrefix(text)) as JobRegisterRequest)
   const filled = timedWork(() => canonicalizeJob(decoded.value.Job ?? {}, PARSE_DEFAULTS))
   const job = filled.value
   const checked = timedWork(() => validateJob(job))
@@ -147,7 +147,7 @@ function benchHostileBodies(): void {
     let outcome = 'parsed'
     const { tookMs } = timedWork(() => {
       try {
-        parseFirstJson(text)
+        parseJsonPrefix(text)
       } catch (thrown) {
         outcome = errorMessage(thrown)
       }

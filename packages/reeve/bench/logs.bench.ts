@@ -8,14 +8,13 @@ import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { followLog } from '../src/agent/remote/follow-log.ts'
-import { LogFiles } from '../src/agent/remote/log-files.ts'
+import { followLog, RotatedLog } from '../src/agent/remote/follow-log.ts'
 import type { RunningTask, TaskDriver } from '../src/agent/index.ts'
-import { DockerDriver, ExecDriver, NativeRuntime } from '../src/drivers/index.ts'
-import { DEFAULT_CAPS } from '../src/drivers/settings/capabilities.ts'
-import { Engine } from '../src/drivers/docker/engine.ts'
+import { DockerDriver, ExecDriver, NativeSupervisor } from '../src/drivers/index.ts'
+import { DEFAULT_CAPS } from '../src/drivers/capabilities.ts'
+import { EngineClient } from '../src/drivers/docker/engine-client.ts'
 import { LogFollower } from '../src/drivers/docker/log-follower.ts'
-import { logNumbers } from '../src/drivers/logs/log-sequence.ts'
+import { listLogNumbers } from '../src/drivers/rotating-log.ts'
 import { systemClock } from '../test/build/agent.ts'
 import { LogEngine } from '../test/build/log-engine.ts'
 import { Podman, podmanUnavailable, TEST_IMAGE } from '../test/build/podman.ts'
@@ -73,7 +72,7 @@ async function measure(
 }
 
 async function storedBytes(prefix: string): Promise<number> {
-  const numbers = await logNumbers(prefix)
+  const numbers = await listLogNumbers(prefix)
   const sizes = await Promise.all(numbers.map((n) => stat(`${prefix}.${n}`)))
   return sizes.reduce((sum, { size }) => sum + size, 0)
 }
@@ -92,21 +91,21 @@ function followed(source: Source): Promise<number> {
   return measure(source, async ({ dir }) => {
     const over = new AbortController()
     let bytes = 0
-    await followLog(new LogFiles(dir, 'web', 'stdout'), {
+    await followLog(new RotatedLog(dir, 'web', 'stdout'), {
       offset: 0,
       origin: 'start',
       follow: true,
       clock: systemClock,
       signal: over.signal,
-      isOver: () => false,
+      hasTaskEnded: () => false,
       sink: {
-        data: (piece) => {
+        sendData: (piece) => {
           bytes += piece.length
           if (bytes >= BYTES) over.abort()
           return Promise.resolve()
         },
-        event: () => Promise.resolve(),
-        idle: () => Promise.resolve(),
+        sendEvent: () => Promise.resolve(),
+        sendHeartbeat: () => Promise.resolve(),
       },
     })
   })
@@ -117,8 +116,8 @@ function engineAlone(source: Source, socketPath: string): Promise<number> {
   return measure(source, async (_, { handle }) => {
     const record: unknown = JSON.parse(await readFile(join(handle.dir, 'container.json'), 'utf8'))
     const id = String(Reflect.get(Object(record), 'containerId'))
-    const engine = new Engine(socketPath)
-    const response = await engine.open({
+    const engine = new EngineClient(socketPath)
+    const response = await engine.openStream({
       method: 'GET',
       path: `/containers/${id}/logs`,
       query: { follow: '1', stdout: '1', timestamps: '1' },
@@ -141,7 +140,7 @@ async function readerAlone(): Promise<number> {
   engine.write(Array.from({ length: LINES }, (_, n) => Buffer.from(`${FIRST + n}${TEXT}\n`)))
   const startMs = performance.now()
   const follower = new LogFollower({
-    engine: new Engine(engine.socketPath),
+    engine: new EngineClient(engine.socketPath),
     containerId: 'c1',
     logs: {
       stdoutPrefix: join(dir, 'web.stdout'),
@@ -170,7 +169,7 @@ async function main(): Promise<void> {
   }
   const podman = await Podman.open()
   const stateDir = join(podman.dir, 'native')
-  const helper = new NativeRuntime({ program: HELPER, stateDir, clock: systemClock })
+  const helper = new NativeSupervisor({ program: HELPER, stateDir, clock: systemClock })
   try {
     await compare(podman, helper, stateDir)
   } finally {
@@ -181,7 +180,7 @@ async function main(): Promise<void> {
 
 async function compare(
   { socketPath }: Podman,
-  helper: NativeRuntime,
+  helper: NativeSupervisor,
   stateDir: string,
 ): Promise<void> {
   const policy = {

@@ -1,4 +1,9 @@
-import type { AskedPolicy, PlainObject, PlanSubject, PolicyText } from '../src/policy/index.ts'
+import type {
+  PolicyInvocation,
+  JsonObject,
+  PlanInput,
+  PolicyDefinition,
+} from '../src/policy/index.ts'
 
 /** Realistic rules for jobs; numbers make each text unique. */
 const NATIVE_JOB_RULES: readonly ((n: number) => string)[] = [
@@ -39,7 +44,7 @@ deny contains task.Name if {
 ]
 
 /** Policies for jobs, all of which pass. */
-export function jobPolicies(kind: 'native' | 'opa', count: number): readonly AskedPolicy[] {
+export function jobPolicies(kind: 'native' | 'opa', count: number): readonly PolicyInvocation[] {
   const rules = kind === 'native' ? NATIVE_JOB_RULES : REGO_JOB_RULES
   return Array.from({ length: count }, (_, n) =>
     asked({ kind, name: `${kind}-${n}`, code: rules[n % rules.length]?.(n) ?? '' }),
@@ -47,7 +52,7 @@ export function jobPolicies(kind: 'native' | 'opa', count: number): readonly Ask
 }
 
 /** Policies for plans, all of which pass. */
-export function planPolicies(kind: 'native' | 'opa', count: number): readonly AskedPolicy[] {
+export function planPolicies(kind: 'native' | 'opa', count: number): readonly PolicyInvocation[] {
   return Array.from({ length: count }, (_, n) =>
     asked({
       kind,
@@ -70,13 +75,16 @@ deny contains change.address if {
   )
 }
 
-function asked({ query = 'data.jobs.deny', ...policy }: Partial<PolicyText>): AskedPolicy {
+function asked({
+  query = 'data.jobs.deny',
+  ...policy
+}: Partial<PolicyDefinition>): PolicyInvocation {
   const { name = '', kind = 'native', code = '' } = policy
   return { policy: { name, kind, code, query: kind === 'opa' ? query : null }, params: {} }
 }
 
 /** The common RBAC sample for comparing engines: is alice allowed by her roles? */
-export const ROLES: AskedPolicy = asked({
+export const ROLES: PolicyInvocation = asked({
   kind: 'opa',
   name: 'roles',
   query: 'data.roles.deny',
@@ -100,8 +108,8 @@ deny contains "not allowed" if not allow`,
 })
 
 /** A plan with this number of creations. */
-export function aPlan(changes: number): PlanSubject {
-  const resource_changes = Array.from({ length: changes }, (_, at): PlainObject => ({
+export function aPlan(changes: number): PlanInput {
+  const resource_changes = Array.from({ length: changes }, (_, at): JsonObject => ({
     address: `bucket.b${at}`,
     mode: 'managed',
     type: at % 2 === 0 ? 'bucket' : 'queue',

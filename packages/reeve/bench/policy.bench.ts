@@ -5,19 +5,19 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
-import { PolicyThread } from '../src/judging/index.ts'
+import { WorkerEngine } from '../src/judging/index.ts'
 import { systemClock } from '../src/main/system.ts'
 import {
-  Judge,
-  type AskedPolicy,
-  type JobSubject,
-  type PlainObject,
-  type Subject,
+  InProcessEngine,
+  type PolicyInvocation,
+  type JobInput,
+  type JsonObject,
+  type PolicyInput,
 } from '../src/policy/index.ts'
 import {
   Authenticator,
   NO_POLICIES,
-  PolicyGuard,
+  JobPolicyEvaluator,
   registerJob,
   type PolicySource,
 } from '../src/workload/index.ts'
@@ -40,16 +40,16 @@ const OPTIONS = {
   offsetAt: createTimeZoneOffset(),
 }
 
-const JOB: JobSubject = {
+const JOB: JobInput = {
   kind: 'job',
   // Proof: a job in wire format is plain data.
-  job: aJob({ groups: Array.from({ length: 3 }, (_, at) => group(at)) }) as unknown as PlainObject,
+  job: aJob({ groups: Array.from({ length: 3 }, (_, at) => group(at)) }) as unknown as JsonObject,
   existingJob: undefined,
   namespace: 'default',
   token: undefined,
   variables: new Map(),
 }
-const REQUEST: JobSubject = {
+const REQUEST: JobInput = {
   ...JOB,
   job: { User: 'alice', Action: 'write', Object: 'server123' },
 }
@@ -75,8 +75,8 @@ function meanWork(work: () => void): number {
 
 interface Case {
   readonly name: string
-  readonly subject: Subject
-  readonly policies: readonly AskedPolicy[]
+  readonly subject: PolicyInput
+  readonly policies: readonly PolicyInvocation[]
 }
 
 const CASES: readonly Case[] = [
@@ -102,10 +102,10 @@ async function benchAsking(): Promise<void> {
 }
 
 async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
-  const judge = new Judge()
+  const judge = new InProcessEngine()
   const rounds = subject.kind === 'plan' ? Math.ceil(ROUNDS / 30) : ROUNDS
   const ask = (): void => {
-    const said = judge.judge(subject, policies, OPTIONS)
+    const said = judge.evaluate(subject, policies, OPTIONS)
     const failed = said.find(({ status }) => status !== 'passed')
     if (failed !== undefined) throw new Error(`${name}: ${JSON.stringify(failed)}`)
   }
@@ -113,12 +113,12 @@ async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
   ask()
   const cold = performance.now() - start
   const warm = meanWork(ask)
-  const thread = new PolicyThread({ clock: systemClock, version: '0.0.0' })
+  const thread = new WorkerEngine({ clock: systemClock, version: '0.0.0' })
   // Excludes starting the thread, which only the first registration pays.
-  await thread.ask(REQUEST, [ROLES], { tenant: 'bench' })
+  await thread.evaluate(REQUEST, [ROLES], { tenant: 'bench' })
   const onThread: number[] = []
   for (let round = 0; round <= rounds; round++) {
-    onThread.push(await timed(() => thread.ask(subject, policies, { tenant: 'bench' })))
+    onThread.push(await timed(() => thread.evaluate(subject, policies, { tenant: 'bench' })))
   }
   await thread.stop()
   const micros = (ms = 0): string => fixed((ms * 1_000) / policies.length)
@@ -134,7 +134,7 @@ async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
 }
 
 /** A source with this number of policies for the namespace `default`. */
-function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
+function sourceOf(policies: readonly PolicyInvocation[]): PolicySource {
   const codes = new Map(policies.map(({ policy }) => [policy.name, policy.code]))
   const set = {
     id: 'polset-bench',
@@ -155,15 +155,15 @@ function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
   }
   return {
     hasPolicies: () => true,
-    setsFor: (namespace) => (namespace === 'default' ? [set] : []),
-    ownerOf: () => undefined,
-    needsComment: () => false,
+    policySetsFor: (namespace) => (namespace === 'default' ? [set] : []),
+    organizationOf: () => undefined,
+    requiresComment: () => false,
     readCode: async (codeHash) => codes.get(codeHash),
   }
 }
 
 async function benchRegistration(): Promise<void> {
-  const thread = new PolicyThread({ clock: systemClock, version: '0.0.0' })
+  const thread = new WorkerEngine({ clock: systemClock, version: '0.0.0' })
   const guards = [
     ['no policy anywhere', NO_POLICIES],
     ['policies of other namespaces', { ...NO_POLICIES, hasPolicies: () => true }],
@@ -173,7 +173,7 @@ async function benchRegistration(): Promise<void> {
   ] as const
   const rows: string[][] = []
   for (const [name, source] of guards) {
-    const guard = new PolicyGuard({ source, asker: thread })
+    const guard = new JobPolicyEvaluator({ source, engine: thread })
     const lookNs = lookCost(guard)
     const { perSecond, p50, p99 } = await registrationRate(guard)
     rows.push([name, fixed(lookNs), whole(perSecond), fixed(p50), fixed(p99)])
@@ -184,18 +184,18 @@ async function benchRegistration(): Promise<void> {
   printTable(['', 'look ns', 'per second', 'p50 ms', 'p99 ms'], rows)
 }
 
-function lookCost(guard: PolicyGuard): number {
+function lookCost(guard: JobPolicyEvaluator): number {
   const look = (): void => {
     let sets = 0
-    for (let i = 0; i < LOOKS; i++) sets += guard.setsFor('default').length
+    for (let i = 0; i < LOOKS; i++) sets += guard.policySetsFor('default').length
     if (sets < 0) throw new Error('the loop is not to be left out')
   }
   return (meanWork(look) * 1_000_000) / LOOKS
 }
 
-async function registrationRate(guard: PolicyGuard) {
+async function registrationRate(guard: JobPolicyEvaluator) {
   const server = await createTestServer({ aclEnabled: false })
-  const context = { ...server.context, guard }
+  const context = { ...server.context, jobPolicies: guard }
   const caller = new Authenticator(context).authenticate(undefined)
   if (!caller.ok) throw new Error(caller.error.message)
   let at = 0

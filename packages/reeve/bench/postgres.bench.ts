@@ -6,7 +6,7 @@
 import { Client } from 'pg'
 import type { CheckpointRow, LogEntry } from '../src/state/index.ts'
 import { openPostgresDatabase, type PostgresEngine } from '../src/storage/index.ts'
-import { integerArray, textArray } from '../src/storage/postgres/wire-array.ts'
+import { encodeBigintArray, encodeTextArray } from '../src/storage/postgres/write-statements.ts'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../test/build/postgres.ts'
 import { better, fixed, isQuick, printTable, rateOf, timed, whole, type Rate } from './measure.ts'
 import { scatteredId } from './scattered-ids.ts'
@@ -85,7 +85,7 @@ async function rawRate(postgres: TestPostgres, batch: number): Promise<Rate> {
       await client.query({
         name: 'raw-append',
         text: 'INSERT INTO raw_log SELECT * FROM unnest($1::bigint[], $2::text[])',
-        values: [integerArray(indexes), textArray(indexes.map(textAt))],
+        values: [encodeBigintArray(indexes), encodeTextArray(indexes.map(textAt))],
       })
       index += batch
     })
@@ -141,7 +141,7 @@ async function rawRows(client: Client): Promise<RowTimes> {
         name: 'raw-upsert',
         text: `INSERT INTO raw_rows SELECT * FROM unnest($1::text[], $2::text[])
           ON CONFLICT (key) DO UPDATE SET body = excluded.body`,
-        values: [textArray(keys), textArray(keys.map((_, at) => textAt(from + at)))],
+        values: [encodeTextArray(keys), encodeTextArray(keys.map((_, at) => textAt(from + at)))],
       })
     }
   }
@@ -171,7 +171,7 @@ async function withEngine<T>(
     const held = await database.lease.acquire(LEASE)
     if (held === undefined) throw new Error('nobody else wants the lease')
     const engine = await database.openEngine()
-    await engine.lead(held.term)
+    await engine.beginTerm(held.term)
     const result = await work(engine)
     await engine.close()
     return result

@@ -152,7 +152,7 @@ function viewOf(cluster: readonly Node[], job: Job): ClusterView {
       cpuShares: column(),
       memoryMB: column(),
       diskMB: column(),
-      special: new Uint8Array(cluster.length),
+      hasDiscreteUsage: new Uint8Array(cluster.length),
       slotOf: (id) => byId.get(id)?.slot ?? 0,
     },
   }
@@ -162,7 +162,7 @@ function evaluate(view: ClusterView, job: Job): { readonly plan: Plan; readonly 
   const context = { nowMs: 0, ids: countedIds(), random: seededRandom(1) }
   const elapsedNs = (): number => Number(process.hrtime.bigint())
   const start = performance.now()
-  const plan = schedule(view, anEvaluation(job), { ...context, elapsedNs })
+  const plan = schedule(view, anEvaluation(job), { ...context, monotonicNs: elapsedNs })
   return { plan, tookMs: performance.now() - start }
 }
 

@@ -11,9 +11,9 @@ import {
   type NodeRegistration,
   type WelcomeMessage,
 } from '@reeve/contract'
-import { websocketDial, type Channel } from '../src/agent/index.ts'
+import { websocketDialer, type Channel } from '../src/agent/index.ts'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
-import { storeTaskStates } from '../src/model/index.ts'
+import { compactTaskStates } from '../src/model/index.ts'
 import { machineMs } from './measure.ts'
 import { simulatedNode } from './simulated-node.ts'
 
@@ -80,7 +80,7 @@ function report(): AgentsReport {
 }
 
 async function connectAll(command: ConnectCommand): Promise<void> {
-  const dial = websocketDial([command.address])
+  const dial = websocketDialer([command.address])
   const starting = new StartingAllocations(command.startDelayMs)
   const connect = async (at: number): Promise<WelcomeMessage> => {
     const agent = new SimulatedAgent(await dial(), starting)
@@ -240,6 +240,6 @@ function taskStates(nowMs: number): string {
     { Type: 'Started', Time: time, DisplayMessage: 'Task started by client' },
   ]
   const main = { State: 'running', StartedAt: isoFromMs(nowMs), Events: events } as const
-  stated = { atMs: nowMs, text: JSON.stringify(storeTaskStates({ main })) }
+  stated = { atMs: nowMs, text: JSON.stringify(compactTaskStates({ main })) }
   return stated.text
 }

@@ -138,7 +138,7 @@ async function onNewEngine(work: (engine: StorageEngine) => Promise<Rate>): Prom
 /** Records a few of the texts that pass. */
 function recorded(engine: StorageEngine, texts: string[]): StorageEngine {
   return {
-    opened: engine.opened,
+    initialPosition: engine.initialPosition,
     append(entries) {
       for (const { text } of entries) if (texts.length < TEXTS_KEPT) texts.push(joinChunks(text))
       return engine.append(entries)
@@ -187,7 +187,7 @@ function decodedSize(store: Store): { readonly decoded: number; readonly text: n
   const { allocations } = store.tables
   const bodies = [...allocations.keys()]
     .slice(0, DECODED_ROWS)
-    .map((key) => allocations.bodyOf(key) ?? '')
+    .map((key) => allocations.rowJsonOf(key) ?? '')
   const before = measure.livingBytes()
   const objects: unknown[] = bodies.map((body) => JSON.parse(body))
   const decoded = (measure.livingBytes() - before) / DECODED_ROWS
@@ -228,7 +228,7 @@ async function benchLoad(): Promise<void> {
 function check({ tables: { allocations } }: Store): void {
   const wanted = anAllocationRow(LOAD_ROWS - 1)
   const isThere = allocations.find(wanted.ID)?.Name === wanted.Name
-  const isGrouped = allocations.countIn('node', wanted.NodeID) >= LOAD_ROWS / 10_000
+  const isGrouped = allocations.countByIndex('node', wanted.NodeID) >= LOAD_ROWS / 10_000
   if (allocations.size !== LOAD_ROWS || !isThere || !isGrouped)
     throw new Error(`the store holds ${allocations.size} rows, or they are not as written`)
 }
@@ -249,13 +249,13 @@ function emptyStore(): Promise<Store> {
   return Store.open({ engine: openMemoryEngine({ disk: new MemoryDisk() }), clock })
 }
 
-/** In the format of state/codec.ts: header, then body. `check` would fail for any other. */
+/** In the format of state/commit-codec.ts: header, then body. `check` would fail for any other. */
 function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const row = anAllocationRow(at)
     const text = { common: '', steady: '', body: JSON.stringify(row) }
     const takeBack = tables.allocations.put(row.ID, { indexes: [1, 1], text })
-    const { header, body } = tables.allocations.encoded(row.ID) ?? NO_ROW
+    const { header, body } = tables.allocations.findEncoded(row.ID) ?? NO_ROW
     takeBack()
     yield { table: 'allocations', key: row.ID, text: `${JSON.stringify(header)}\n${body}` }
   }

@@ -1,5 +1,5 @@
 import { aNode } from '../test/build/index.ts'
-import type { Draws } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import type { Machine, SimNode } from './sim-node.ts'
 
 const GPU = {
@@ -11,9 +11,9 @@ const GPU = {
 } as const
 
 /** Creates a machine of one of several types. */
-export function makeMachine(draws: Draws, number: number): Machine {
+export function makeMachine(random: RandomStream, number: number): Machine {
   const base = aNode()
-  const cores = draws.choose(2, 4)
+  const cores = random.choose(2, 4)
   const address = `10.0.${Math.floor(number / 250)}.${(number % 250) + 1}`
   const [network] = base.NodeResources.NodeNetworks ?? []
   const Addresses = (network?.Addresses ?? []).map((one) => ({ ...one, Address: address }))
@@ -21,12 +21,12 @@ export function makeMachine(draws: Draws, number: number): Machine {
     settings: {
       Name: `node-${number}`,
       Region: 'global',
-      Datacenter: draws.choose('dc1', 'dc1', 'dc2'),
-      NodePool: draws.chance(0.9) ? 'default' : 'spare',
-      NodeClass: draws.choose('small', 'large'),
+      Datacenter: random.choose('dc1', 'dc1', 'dc2'),
+      NodePool: random.chance(0.9) ? 'default' : 'spare',
+      NodeClass: random.choose('small', 'large'),
       HTTPAddr: `${address}:4646`,
       TLSEnabled: false,
-      Meta: { rack: draws.choose('r1', 'r2', 'r3') },
+      Meta: { rack: random.choose('r1', 'r2', 'r3') },
       ReservedResources: base.ReservedResources,
       HostVolumes: null,
     },
@@ -39,9 +39,9 @@ export function makeMachine(draws: Draws, number: number): Machine {
           TotalCpuCores: cores,
           ReservableCpuCores: Array.from({ length: cores }, (_, core) => core),
         },
-        Memory: { MemoryMB: draws.choose(2_048, 4_096) },
+        Memory: { MemoryMB: random.choose(2_048, 4_096) },
         Disk: { DiskMB: 10_000 },
-        Devices: draws.chance(0.3) ? [GPU] : null,
+        Devices: random.chance(0.3) ? [GPU] : null,
         NodeNetworks: network === undefined ? null : [{ ...network, Addresses }],
         // Few enough to run out.
         MinDynamicPort: 20_000,
@@ -52,7 +52,7 @@ export function makeMachine(draws: Draws, number: number): Machine {
 }
 
 /** Changes the attributes of the machine: its rack, or the health of a driver. */
-export function changeNode(draws: Draws, node: SimNode): void {
-  if (draws.chance(0.5)) node.moveTo(draws.choose('r1', 'r2', 'r3'))
+export function changeRandomAttribute(random: RandomStream, node: SimNode): void {
+  if (random.chance(0.5)) node.setRack(random.choose('r1', 'r2', 'r3'))
   else node.setDriverHealthy()
 }

@@ -1,6 +1,6 @@
 import type { MemoryUsage } from '@reeve/kit/memory-pressure.ts'
 import type { Commit } from '../src/state/index.ts'
-import type { Draws } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** The memory of a server's machine. It outlives the process. */
@@ -9,39 +9,42 @@ export interface SimMemory {
   share: number
 }
 
-const MEMORY_MAX = 2 ** 30
-const SHORT_MS_MAX = 60_000
+const TOTAL_BYTES = 2 ** 30
+const MAX_SHORTAGE_MS = 60_000
 
-interface Pressure {
-  readonly draws: Draws
+interface MemoryPressureOptions {
+  readonly random: RandomStream
   readonly clock: VirtualClock
   /** Whether fault injection has ended. */
-  readonly isOver: () => boolean
-  readonly changed: () => void
+  readonly hasEnded: () => boolean
+  readonly onChanged: () => void
 }
 
 /**
  * Uses nearly all or all memory for a while, then less; not always little enough for the state to
  * grow again.
  */
-export function pressMemory(memory: SimMemory, { draws, clock, isOver, changed }: Pressure): void {
-  memory.share = draws.choose(0.82, 0.92, 0.96)
-  const after = draws.choose(0.5, 0.8, 0.87)
-  changed()
-  clock.after(draws.between(1_000, SHORT_MS_MAX), () => {
-    if (isOver()) return
-    memory.share = after
-    changed()
+export function applyMemoryPressure(
+  memory: SimMemory,
+  { random, clock, hasEnded, onChanged }: MemoryPressureOptions,
+): void {
+  memory.share = random.choose(0.82, 0.92, 0.96)
+  const shareAfterwards = random.choose(0.5, 0.8, 0.87)
+  onChanged()
+  clock.after(random.between(1_000, MAX_SHORTAGE_MS), () => {
+    if (hasEnded()) return
+    memory.share = shareAfterwards
+    onChanged()
   })
 }
 
-export function memoryUse({ share }: SimMemory): MemoryUsage {
+export function memoryUsageOf({ share }: SimMemory): MemoryUsage {
   return {
-    heapUsed: share * MEMORY_MAX,
+    heapUsed: share * TOTAL_BYTES,
     heapLive: undefined,
-    heapLimit: MEMORY_MAX,
+    heapLimit: TOTAL_BYTES,
     outsideHeap: 0,
-    memoryMax: MEMORY_MAX,
+    memoryMax: TOTAL_BYTES,
   }
 }
 
@@ -54,24 +57,24 @@ interface Shortage {
 export class GrowthCheck {
   readonly #shortages: Shortage[] = []
   /** Earlier commits were made by other leaders. */
-  #leadsFrom = Number.POSITIVE_INFINITY
+  #leaderSinceIndex = Number.POSITIVE_INFINITY
 
-  leads(index: number): void {
-    this.#leadsFrom = index
+  startLeading(index: number): void {
+    this.#leaderSinceIndex = index
   }
 
-  begin(fromIndex: number): void {
+  beginShortage(fromIndex: number): void {
     this.#shortages.push({ fromIndex, toIndex: Number.POSITIVE_INFINITY })
   }
 
-  end(toIndex: number): void {
+  endShortage(toIndex: number): void {
     const last = this.#shortages.at(-1)
     if (last !== undefined) last.toIndex = Math.min(last.toIndex, toIndex)
   }
 
   /** The allocation that was placed during a shortage; undefined if there is none. */
   findPlaced({ index, rows }: Commit): string | undefined {
-    if (index <= this.#leadsFrom) return undefined
+    if (index <= this.#leaderSinceIndex) return undefined
     if (!this.#shortages.some(({ fromIndex, toIndex }) => fromIndex < index && index <= toIndex))
       return undefined
     return rows.find(({ table, header }) => table === 'allocations' && header?.[0] === index)?.key

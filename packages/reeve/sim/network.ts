@@ -1,21 +1,21 @@
 import type { Channel } from '../src/agent/index.ts'
-import type { ServerChannel } from './channel-socket.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { Draws } from './draws.ts'
+import type { NodeSocket } from '../src/http/agent/node-channel.ts'
+import type { RandomStream } from './random-stream.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** Current conditions of the network. */
-export interface NetworkTrouble {
+export interface NetworkConditions {
   /** Maximum delay of a message. */
   delayMsMax: number
   /** Probability that a message is lost together with its connection: a stream never has gaps. */
   lossChance: number
 }
 
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly clock: VirtualClock
-  readonly draws: Draws
-  readonly trouble: NetworkTrouble
+  readonly random: RandomStream
+  readonly conditions: NetworkConditions
   /** The accepting server; undefined if none accepts. */
   readonly accept: (nodeId: string) => ((channel: ServerChannel) => void) | undefined
 }
@@ -27,8 +27,8 @@ export interface NetworkOptions {
  */
 export class Network {
   readonly #options: NetworkOptions
-  readonly #wires = new Set<Wire>()
-  readonly #apart = new Set<string>()
+  readonly #connections = new Set<Connection>()
+  readonly #partitioned = new Set<string>()
 
   constructor(options: NetworkOptions) {
     this.#options = options
@@ -40,56 +40,56 @@ export class Network {
    */
   async dial(nodeId: string, isAlive: () => boolean): Promise<Channel> {
     const { clock, accept } = this.#options
-    await pass(clock, this.delayMs())
-    const serve = accept(nodeId)
-    if (serve === undefined || this.#apart.has(nodeId) || !isAlive())
+    await delay(clock, this.delayMs())
+    const acceptConnection = accept(nodeId)
+    if (acceptConnection === undefined || this.#partitioned.has(nodeId) || !isAlive())
       throw new Fault('dial', 'no server answers')
-    const wire = new Wire(this, nodeId)
-    this.#wires.add(wire)
-    serve(wire.server)
-    return wire.agent
+    const connection = new Connection(this, nodeId)
+    this.#connections.add(connection)
+    acceptConnection(connection.server)
+    return connection.agent
   }
 
   /** Holds messages between a node and the leader until `heal`. */
-  part(nodeId: string): void {
-    this.#apart.add(nodeId)
+  partition(nodeId: string): void {
+    this.#partitioned.add(nodeId)
   }
 
-  join(nodeId: string): void {
-    this.#apart.delete(nodeId)
-    for (const wire of this.#wires) if (wire.nodeId === nodeId) wire.flush()
+  heal(nodeId: string): void {
+    this.#partitioned.delete(nodeId)
+    for (const wire of this.#connections) if (wire.nodeId === nodeId) wire.deliverPending()
   }
 
-  isApart(nodeId: string): boolean {
-    return this.#apart.has(nodeId)
+  isPartitioned(nodeId: string): boolean {
+    return this.#partitioned.has(nodeId)
   }
 
   /** Breaks the connections of one node, or all. */
-  cut(nodeId?: string): void {
-    for (const wire of this.#wires)
-      if (nodeId === undefined || wire.nodeId === nodeId) wire.breakUp('connection reset')
+  dropConnections(nodeId?: string): void {
+    for (const wire of this.#connections)
+      if (nodeId === undefined || wire.nodeId === nodeId) wire.reset('connection reset')
   }
 
   delayMs(): number {
-    const { draws, trouble } = this.#options
-    return draws.between(0, trouble.delayMsMax)
+    const { random, conditions } = this.#options
+    return random.between(0, conditions.delayMsMax)
   }
 
   isLost(): boolean {
-    const { draws, trouble } = this.#options
-    return trouble.lossChance > 0 && draws.chance(trouble.lossChance)
+    const { random, conditions } = this.#options
+    return conditions.lossChance > 0 && random.chance(conditions.lossChance)
   }
 
-  later(delayMs: number, wake: () => void): void {
+  schedule(delayMs: number, wake: () => void): void {
     this.#options.clock.after(delayMs, wake)
   }
 
-  forget(wire: Wire): void {
-    this.#wires.delete(wire)
+  remove(wire: Connection): void {
+    this.#connections.delete(wire)
   }
 }
 
-function pass(clock: VirtualClock, delayMs: number): Promise<void> {
+function delay(clock: VirtualClock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.after(delayMs, resolve))
 }
 
@@ -100,51 +100,51 @@ type Packet =
   | { readonly pong: () => void }
 
 /** One connection: two ends and the packets in transit. */
-class Wire {
+class Connection {
   readonly nodeId: string
-  readonly agent: End
-  readonly server: End
+  readonly agent: ConnectionEnd
+  readonly server: ConnectionEnd
 
   constructor(network: Network, nodeId: string) {
     this.nodeId = nodeId
-    this.agent = new End(network, this)
-    this.server = new End(network, this)
+    this.agent = new ConnectionEnd(network, this)
+    this.server = new ConnectionEnd(network, this)
     this.agent.peer = this.server
     this.server.peer = this.agent
   }
 
-  flush(): void {
-    this.agent.pump()
-    this.server.pump()
+  deliverPending(): void {
+    this.agent.deliverNext()
+    this.server.deliverNext()
   }
 
-  breakUp(reason: string): void {
-    this.agent.breakUp(reason)
-    this.server.breakUp(reason)
+  reset(reason: string): void {
+    this.agent.reset(reason)
+    this.server.reset(reason)
   }
 }
 
-class End implements ServerChannel {
-  peer: End | undefined
+class ConnectionEnd implements ServerChannel {
+  peer: ConnectionEnd | undefined
   readonly #network: Network
-  readonly #wire: Wire
+  readonly #connection: Connection
   #outgoing: Packet[] = []
   #isPumping = false
   #isBroken = false
   #reason: string | undefined
-  #receive: ((text: string) => void) | undefined
-  #closed: ((reason: string) => void) | undefined
+  #onMessage: ((text: string) => void) | undefined
+  #onClose: ((reason: string) => void) | undefined
   readonly #unread: string[] = []
 
-  constructor(network: Network, wire: Wire) {
+  constructor(network: Network, wire: Connection) {
     this.#network = network
-    this.#wire = wire
+    this.#connection = wire
   }
 
   send(text: string): void {
     if (this.#reason !== undefined || this.#isBroken) return
     if (this.#network.isLost()) {
-      this.#wire.breakUp('a message was lost')
+      this.#connection.reset('a message was lost')
       return
     }
     this.#push({ text })
@@ -158,16 +158,16 @@ class End implements ServerChannel {
   #push(packet: Packet): void {
     if (this.#reason !== undefined || this.#isBroken) return
     this.#outgoing.push(packet)
-    this.pump()
+    this.deliverNext()
   }
 
   onMessage(receive: (text: string) => void): void {
-    this.#receive = receive
+    this.#onMessage = receive
     for (const text of this.#unread.splice(0)) receive(text)
   }
 
   onClose(closed: (reason: string) => void): void {
-    this.#closed = closed
+    this.#onClose = closed
     if (this.#reason !== undefined) closed(this.#reason)
   }
 
@@ -176,30 +176,30 @@ class End implements ServerChannel {
     if (this.#reason !== undefined) return
     this.#end('closed by this side')
     this.#outgoing.push({ close: 'closed by the other side' })
-    this.pump()
+    this.deliverNext()
   }
 
   /** This side notices the break after a delay; anything it still sends is lost. */
-  breakUp(reason: string): void {
+  reset(reason: string): void {
     this.#isBroken = true
-    this.#network.later(this.#network.delayMs() * 3, () => {
+    this.#network.schedule(this.#network.delayMs() * 3, () => {
       this.#outgoing = []
       this.#end(reason)
-      this.#network.forget(this.#wire)
+      this.#network.remove(this.#connection)
     })
   }
 
   /** Delivers packets in order, each with its own delay, and none during a partition. */
-  pump(): void {
+  deliverNext(): void {
     if (this.#isPumping || this.#outgoing.length === 0) return
-    if (this.#network.isApart(this.#wire.nodeId)) return
+    if (this.#network.isPartitioned(this.#connection.nodeId)) return
     this.#isPumping = true
-    this.#network.later(this.#network.delayMs(), () => {
+    this.#network.schedule(this.#network.delayMs(), () => {
       this.#isPumping = false
-      if (this.#network.isApart(this.#wire.nodeId)) return
+      if (this.#network.isPartitioned(this.#connection.nodeId)) return
       // Deliver everything that was queued meanwhile: delays do not add up in a stream.
       for (const packet of this.#outgoing.splice(0)) this.peer?.deliver(packet)
-      this.pump()
+      this.deliverNext()
     })
   }
 
@@ -208,13 +208,114 @@ class End implements ServerChannel {
     if ('close' in packet) this.#end(packet.close)
     else if ('ping' in packet) this.#push({ pong: packet.ping })
     else if ('pong' in packet) packet.pong()
-    else if (this.#receive === undefined) this.#unread.push(packet.text)
-    else this.#receive(packet.text)
+    else if (this.#onMessage === undefined) this.#unread.push(packet.text)
+    else this.#onMessage(packet.text)
   }
 
   #end(reason: string): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
-    this.#closed?.(reason)
+    this.#onClose?.(reason)
   }
 }
+
+/** A channel of the simulated network that can ping its other end. */
+export interface ServerChannel extends Channel {
+  /** Pings the other end; `pong` is called when the response arrives. */
+  ping(onPong: () => void): void
+}
+
+interface ChannelSocketOptions {
+  readonly channel: ServerChannel
+  /** The process of this end has died: it no longer reads or writes. */
+  readonly isDead: () => boolean
+  /** Called for each message to a node. */
+  readonly onSent: (text: string) => void
+}
+
+type Listener = (data: Buffer) => void
+
+/** The server's end of a node channel, as the WebSocket that `NodeChannelServer` expects. */
+export class ChannelSocket implements NodeSocket {
+  readonly bufferedAmount = 0
+  readonly OPEN = 1
+  readonly #options: ChannelSocketOptions
+  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #unread: string[] = []
+  #isPaused = false
+  #isClosed = false
+
+  constructor(options: ChannelSocketOptions) {
+    this.#options = options
+  }
+
+  get readyState(): number {
+    return this.#isClosed ? 3 : this.OPEN
+  }
+
+  /** Starts reading; all listeners are registered by now. */
+  open(): void {
+    const { channel } = this.#options
+    channel.onClose(() => {
+      this.#isClosed = true
+      this.#emit('close', EMPTY)
+    })
+    channel.onMessage((text) => {
+      if (this.#isPaused) this.#unread.push(text)
+      else this.#emitMessage(text)
+    })
+  }
+
+  on(event: 'message' | 'close' | 'pong' | 'error', listener: (data: never) => void): void {
+    const listeners = this.#listeners.get(event) ?? new Set<Listener>()
+    // Proof: messages are buffers, as for text frames; the other events have no data.
+    this.#listeners.set(event, listeners.add(listener as Listener))
+  }
+
+  off(event: 'close' | 'pong', listener: () => void): void {
+    this.#listeners.get(event)?.delete(listener)
+  }
+
+  send(bytes: Buffer): void {
+    const { channel, isDead, onSent } = this.#options
+    if (isDead()) return
+    const text = bytes.toString()
+    onSent(text)
+    channel.send(text)
+  }
+
+  ping(): void {
+    this.#options.channel.ping(() => this.#emit('pong', EMPTY))
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    for (let text = this.#unread.shift(); text !== undefined; text = this.#unread.shift()) {
+      this.#emitMessage(text)
+      if (this.#isPaused) return
+    }
+  }
+
+  close(): void {
+    this.#options.channel.close()
+  }
+
+  terminate(): void {
+    this.#options.channel.close()
+  }
+
+  #emitMessage(text: string): void {
+    this.#emit('message', Buffer.from(text))
+  }
+
+  #emit(event: string, data: Buffer): void {
+    if (event !== 'close' && this.#options.isDead()) return
+    for (const listener of this.#listeners.get(event) ?? []) listener(data)
+  }
+}
+
+const EMPTY = Buffer.alloc(0)

@@ -1,5 +1,5 @@
 import { handlingOf, mayGrowState, v1Routes } from '@reeve/contract'
-import { MANAGEMENT } from '../src/acl/index.ts'
+import { MANAGEMENT_GRANTS } from '../src/acl/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import type { Result } from '@reeve/kit/result.ts'
@@ -13,7 +13,7 @@ import {
   drainNode,
   evaluateJob,
   failDeployment,
-  forceCollection,
+  forceGarbageCollection,
   forcePeriodicJob,
   promoteDeployment,
   purgeNode,
@@ -29,14 +29,14 @@ import {
   type RequestCaller,
   type WorkloadContext,
 } from '../src/workload/index.ts'
-import type { Draws } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import { JOB_NAMES, makeJob } from './make-job.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
 export const CALLER: RequestCaller = {
   by: 'system',
-  grants: MANAGEMENT,
+  grants: MANAGEMENT_GRANTS,
   accessorId: '',
   name: 'simulation',
   type: 'management',
@@ -46,62 +46,64 @@ const namespace = 'default'
 /** Prefix of jobs that only their own clients modify. */
 export const REGISTER_PREFIX = 'register-'
 
-interface Call {
+interface OperationCall {
   readonly context: WorkloadContext
-  readonly draws: Draws
+  readonly random: RandomStream
   readonly world: World
 }
 
-interface Answer {
+interface OperationResult {
   readonly index: number
 }
 
-type Outcome = Promise<Result<Answer, Refusal> | undefined> | undefined
-type Operation = (call: Call) => Outcome
+type OperationOutcome = Promise<Result<OperationResult, Refusal> | undefined> | undefined
+type Operation = (call: OperationCall) => OperationOutcome
 
 /** User operations with their routes and weights. */
 const OPERATIONS: readonly (readonly [number, keyof typeof v1Routes, Operation])[] = [
-  [16, 'registerJob', register],
-  [5, 'scaleJob', scale],
-  [3, 'stopJob', stop],
-  [3, 'dispatchJob', dispatch],
-  [3, 'revertJob', revert],
-  [2, 'evaluateJob', evaluate],
+  [16, 'registerJob', registerRandomJob],
+  [5, 'scaleJob', scaleRandomJob],
+  [3, 'stopJob', stopRandomJob],
+  [3, 'dispatchJob', dispatchRandomJob],
+  [3, 'revertJob', revertRandomJob],
+  [2, 'evaluateJob', evaluateRandomJob],
   [1, 'forcePeriodicJob', forcePeriodic],
-  [4, 'drainNode', drain],
-  [2, 'drainNode', endDrain],
-  [2, 'setNodeEligibility', eligibility],
-  [4, 'promoteDeployment', promote],
-  [2, 'pauseDeployment', pause],
-  [3, 'failDeployment', fail],
-  [1, 'setDeploymentHealth', setHealth],
-  [2, 'stopAllocation', stopOne],
-  [2, 'collectGarbage', collect],
-  [1, 'writeSchedulerConfiguration', settings],
-  [1, 'purgeNode', purge],
+  [4, 'drainNode', drainRandomNode],
+  [2, 'drainNode', endRandomDrain],
+  [2, 'setNodeEligibility', setRandomEligibility],
+  [4, 'promoteDeployment', promoteRandomDeployment],
+  [2, 'pauseDeployment', pauseRandomDeployment],
+  [3, 'failDeployment', failRandomDeployment],
+  [1, 'setDeploymentHealth', setRandomHealth],
+  [2, 'stopAllocation', stopRandomAllocation],
+  [2, 'collectGarbage', collectGarbage],
+  [1, 'writeSchedulerConfiguration', changeSettings],
+  [1, 'purgeNode', purgeRandomNode],
 ]
-const WEIGHT = OPERATIONS.reduce((sum, [weight]) => sum + weight, 0)
+const TOTAL_WEIGHT = OPERATIONS.reduce((sum, [weight]) => sum + weight, 0)
 
 /** Runs a random user operation. Its acknowledged result must be visible to everybody. */
-export function operate(world: World, draws: Draws): void {
+export function runRandomOperation(world: World, random: RandomStream): void {
   const { leader } = world
   if (leader === undefined) return
-  let at = draws.next() * WEIGHT
-  const drawn = OPERATIONS.find(([weight]) => (at -= weight) < 0)
-  const [, name, operation] = drawn ?? ([0, 'registerJob', register] as const)
+  let draw = random.next() * TOTAL_WEIGHT
+  const chosen = OPERATIONS.find(([weight]) => (draw -= weight) < 0)
+  const [, name, operation] = chosen ?? ([0, 'registerJob', registerRandomJob] as const)
   const rejection = findRejection(leader.context, name)
-  if (rejection !== undefined) return world.trace.say(`${name}: rejected, ${rejection}`)
-  const outcome = attempt(() => operation({ context: leader.context, draws, world }))
+  if (rejection !== undefined) return world.trace.log(`${name}: rejected, ${rejection}`)
+  const outcome = tryOperation(() => operation({ context: leader.context, random, world }))
   if (outcome === undefined) return
   void outcome.then(
-    (answer) => {
-      if (answer !== undefined && !leader.isDead) check(world, name, answer)
+    (result) => {
+      if (result !== undefined && !leader.isDead) checkAcknowledged(world, name, result)
       return undefined
     },
     (thrown: unknown) => {
       // The storage failed; the client does not know the outcome.
-      if (thrown instanceof Fault) return world.trace.say(`${name}: ${thrown.kind}`)
-      world.blame(new Violation('use cases make no mistakes', `${name}: ${stackOf(thrown)}`))
+      if (thrown instanceof Fault) return world.trace.log(`${name}: ${thrown.kind}`)
+      world.reportViolation(
+        new Violation('use cases make no mistakes', `${name}: ${stackOf(thrown)}`),
+      )
     },
   )
 }
@@ -114,18 +116,22 @@ export function findRejection(
   return mayGrowState(handlingOf(v1Routes[id]), {}) ? shortage : undefined
 }
 
-function check(world: World, name: string, answer: Result<Answer, Refusal>): void {
-  if (!answer.ok) world.trace.say(`${name}: refused, ${answer.error.message}`)
-  else if (answer.value.index > world.model.index)
-    world.blame(
+function checkAcknowledged(
+  world: World,
+  name: string,
+  result: Result<OperationResult, Refusal>,
+): void {
+  if (!result.ok) world.trace.log(`${name}: refused, ${result.error.message}`)
+  else if (result.value.index > world.expectedState.index)
+    world.reportViolation(
       new Violation(
         'nothing is acknowledged before it is durable',
-        `${name} at ${answer.value.index}, told up to ${world.model.index}`,
+        `${name} at ${result.value.index}, told up to ${world.expectedState.index}`,
       ),
     )
 }
 
-function attempt(work: () => Outcome): Outcome {
+function tryOperation(work: () => OperationOutcome): OperationOutcome {
   try {
     return work()
   } catch (thrown) {
@@ -146,11 +152,11 @@ export const SIMULATED_ORIGIN = {
   monotonicMs: () => 0,
 }
 
-function register({ context, draws, world }: Call): Outcome {
-  const id = draws.pick(JOB_NAMES) ?? ''
-  const Job = makeJob(draws, id)
-  world.trace.say(`register ${id}`)
-  const body = { Job, PreserveCounts: draws.chance(0.2) }
+function registerRandomJob({ context, random, world }: OperationCall): OperationOutcome {
+  const id = random.pick(JOB_NAMES) ?? ''
+  const Job = makeJob(random, id)
+  world.trace.log(`register ${id}`)
+  const body = { Job, PreserveCounts: random.chance(0.2) }
   const request = {
     body,
     pathJobId: undefined,
@@ -161,173 +167,173 @@ function register({ context, draws, world }: Call): Outcome {
   return registerJob(context, CALLER, request)
 }
 
-function pickJob({ context, draws }: Call, kind = ''): string | undefined {
+function pickJob({ context, random }: OperationCall, kind = ''): string | undefined {
   const ids = [...context.store.tables.jobs.rows()].map(({ ID }) => ID)
   // Registers belong to the clients of `cluster/register-clients.ts`.
-  const own = ids.filter((id) => !id.startsWith(REGISTER_PREFIX))
-  return draws.pick(own.filter((id) => id.startsWith(kind)))
+  const unreserved = ids.filter((id) => !id.startsWith(REGISTER_PREFIX))
+  return random.pick(unreserved.filter((id) => id.startsWith(kind)))
 }
 
-function scale(call: Call): Outcome {
+function scaleRandomJob(call: OperationCall): OperationOutcome {
   const jobId = pickJob(call)
   if (jobId === undefined) return undefined
-  call.world.trace.say(`scale ${jobId}`)
-  const Count = call.draws.between(0, 7)
+  call.world.trace.log(`scale ${jobId}`)
+  const Count = call.random.between(0, 7)
   const body = { Count, Target: { Group: 'a' }, Message: 'scaled' }
   return scaleJob(call.context, CALLER, { namespace, jobId, body })
 }
 
-function stop(call: Call): Outcome {
+function stopRandomJob(call: OperationCall): OperationOutcome {
   const jobId = pickJob(call)
   if (jobId === undefined) return undefined
-  const isPurge = call.draws.chance(0.4)
-  const noShutdownDelay = call.draws.chance(0.2)
-  call.world.trace.say(`stop ${jobId}${isPurge ? ', purge' : ''}`)
+  const isPurge = call.random.chance(0.4)
+  const noShutdownDelay = call.random.chance(0.2)
+  call.world.trace.log(`stop ${jobId}${isPurge ? ', purge' : ''}`)
   const request = { namespace, jobId, purge: isPurge, evalPriority: 0, noShutdownDelay }
   return stopJob(call.context, CALLER, request)
 }
 
-function dispatch(call: Call): Outcome {
+function dispatchRandomJob(call: OperationCall): OperationOutcome {
   const jobId = pickJob(call, 'parameterized-1')
   if (jobId === undefined) return undefined
-  const idempotencyToken = call.draws.chance(0.3) ? String(call.draws.between(1, 3)) : ''
-  call.world.trace.say(`dispatch ${jobId} ${idempotencyToken}`)
+  const idempotencyToken = call.random.chance(0.3) ? String(call.random.between(1, 3)) : ''
+  call.world.trace.log(`dispatch ${jobId} ${idempotencyToken}`)
   return dispatchJob(call.context, CALLER, { namespace, jobId, body: {}, idempotencyToken })
 }
 
-function revert(call: Call): Outcome {
+function revertRandomJob(call: OperationCall): OperationOutcome {
   const jobId = pickJob(call)
   if (jobId === undefined) return undefined
-  const JobVersion = call.draws.between(0, 5)
-  call.world.trace.say(`revert ${jobId} to ${JobVersion}`)
+  const JobVersion = call.random.between(0, 5)
+  call.world.trace.log(`revert ${jobId} to ${JobVersion}`)
   const body = { JobID: jobId, JobVersion }
   return revertJob(call.context, CALLER, { namespace, jobId, body })
 }
 
-function evaluate(call: Call): Outcome {
+function evaluateRandomJob(call: OperationCall): OperationOutcome {
   const jobId = pickJob(call)
   if (jobId === undefined) return undefined
-  const ForceReschedule = call.draws.chance(0.5)
-  call.world.trace.say(`evaluate ${jobId}${ForceReschedule ? ', force' : ''}`)
+  const ForceReschedule = call.random.chance(0.5)
+  call.world.trace.log(`evaluate ${jobId}${ForceReschedule ? ', force' : ''}`)
   const body = { JobID: jobId, EvalOptions: { ForceReschedule } }
   return evaluateJob(call.context, CALLER, { namespace, jobId, body })
 }
 
-function forcePeriodic(call: Call): Outcome {
+function forcePeriodic(call: OperationCall): OperationOutcome {
   return forcePeriodicJob(call.context, CALLER, { namespace, jobId: 'periodic-1' })
 }
 
-function pickNode({ context, draws }: Call): string | undefined {
-  return draws.pick([...context.store.tables.nodes.keys()])
+function pickNode({ context, random }: OperationCall): string | undefined {
+  return random.pick([...context.store.tables.nodes.keys()])
 }
 
-function drain(call: Call): Outcome {
+function drainRandomNode(call: OperationCall): OperationOutcome {
   const nodeId = pickNode(call)
   if (nodeId === undefined) return undefined
-  const { draws, context, world } = call
-  const seconds = draws.choose(-1, 0, 5, 20, 60)
-  world.trace.say(`drain ${nodeId} ${seconds} s`)
+  const { random, context, world } = call
+  const seconds = random.choose(-1, 0, 5, 20, 60)
+  world.trace.log(`drain ${nodeId} ${seconds} s`)
   const DrainSpec = {
     Deadline: nsFromMs(seconds * 1_000),
-    IgnoreSystemJobs: draws.chance(0.3),
+    IgnoreSystemJobs: random.chance(0.3),
   }
   return drainNode(context, CALLER, { nodeId, body: { DrainSpec } })
 }
 
-function endDrain(call: Call): Outcome {
+function endRandomDrain(call: OperationCall): OperationOutcome {
   const nodeId = pickNode(call)
   if (nodeId === undefined) return undefined
-  call.world.trace.say(`end drain of ${nodeId}`)
-  const body = { DrainSpec: null, MarkEligible: call.draws.chance(0.7) }
+  call.world.trace.log(`end drain of ${nodeId}`)
+  const body = { DrainSpec: null, MarkEligible: call.random.chance(0.7) }
   return drainNode(call.context, CALLER, { nodeId, body })
 }
 
-function eligibility(call: Call): Outcome {
+function setRandomEligibility(call: OperationCall): OperationOutcome {
   const nodeId = pickNode(call)
   if (nodeId === undefined) return undefined
-  const wanted = call.draws.chance(0.7) ? 'eligible' : 'ineligible'
-  call.world.trace.say(`${nodeId} becomes ${wanted}`)
-  return setEligibility(call.context, CALLER, nodeId, wanted)
+  const value = call.random.chance(0.7) ? 'eligible' : 'ineligible'
+  call.world.trace.log(`${nodeId} becomes ${value}`)
+  return setEligibility(call.context, CALLER, nodeId, value)
 }
 
-function pickDeployment({ context, draws }: Call) {
-  return draws.pick([...context.store.tables.deployments.rows()].filter(isActiveDeployment))
+function pickDeployment({ context, random }: OperationCall) {
+  return random.pick([...context.store.tables.deployments.rows()].filter(isActiveDeployment))
 }
 
-function promote(call: Call): Outcome {
+function promoteRandomDeployment(call: OperationCall): OperationOutcome {
   const id = pickDeployment(call)?.ID
   if (id === undefined) return undefined
-  call.world.trace.say(`promote ${id}`)
+  call.world.trace.log(`promote ${id}`)
   const body = { DeploymentID: id, All: true }
   return promoteDeployment(call.context, CALLER, { id, body })
 }
 
-function pause(call: Call): Outcome {
+function pauseRandomDeployment(call: OperationCall): OperationOutcome {
   const id = pickDeployment(call)?.ID
   if (id === undefined) return undefined
-  const Pause = call.draws.chance(0.5)
-  call.world.trace.say(`${Pause ? 'pause' : 'resume'} ${id}`)
+  const Pause = call.random.chance(0.5)
+  call.world.trace.log(`${Pause ? 'pause' : 'resume'} ${id}`)
   return setPaused(call.context, CALLER, { id, body: { DeploymentID: id, Pause } })
 }
 
-function fail(call: Call): Outcome {
+function failRandomDeployment(call: OperationCall): OperationOutcome {
   const id = pickDeployment(call)?.ID
   if (id === undefined) return undefined
-  call.world.trace.say(`fail ${id}`)
+  call.world.trace.log(`fail ${id}`)
   return failDeployment(call.context, CALLER, id)
 }
 
-function setHealth(call: Call): Outcome {
+function setRandomHealth(call: OperationCall): OperationOutcome {
   const id = pickDeployment(call)?.ID
   if (id === undefined) return undefined
-  const rows = call.context.store.tables.allocations.rowsIn('deployment', id)
-  const row = call.draws.pick(rows)
+  const rows = call.context.store.tables.allocations.rowsByIndex('deployment', id)
+  const row = call.random.pick(rows)
   if (row === undefined) return undefined
-  const isWell = call.draws.chance(0.7)
-  call.world.trace.say(`${row.Name} is ${isWell ? 'well' : 'not well'} by word`)
+  const isHealthy = call.random.chance(0.7)
+  call.world.trace.log(`${row.Name} is ${isHealthy ? 'well' : 'not well'} by word`)
   const body = {
     DeploymentID: id,
-    [isWell ? 'HealthyAllocationIDs' : 'UnhealthyAllocationIDs']: [row.ID],
+    [isHealthy ? 'HealthyAllocationIDs' : 'UnhealthyAllocationIDs']: [row.ID],
   }
   return setAllocationHealth(call.context, CALLER, { id, body })
 }
 
-function stopOne(call: Call): Outcome {
+function stopRandomAllocation(call: OperationCall): OperationOutcome {
   const { allocations } = call.context.store.tables
-  const allocId = call.draws.pick([...allocations.keys()])
+  const allocId = call.random.pick([...allocations.keys()])
   if (allocId === undefined) return undefined
-  call.world.trace.say(`stop allocation ${allocId}`)
-  const request = { allocId, noShutdownDelay: false, reschedule: call.draws.chance(0.3) }
+  call.world.trace.log(`stop allocation ${allocId}`)
+  const request = { allocId, noShutdownDelay: false, reschedule: call.random.chance(0.3) }
   return stopAllocation(call.context, CALLER, request)
 }
 
-async function collect({ context, world }: Call): Promise<undefined> {
-  world.trace.say('collect garbage')
-  await forceCollection(context, CALLER)
+async function collectGarbage({ context, world }: OperationCall): Promise<undefined> {
+  world.trace.log('collect garbage')
+  await forceGarbageCollection(context, CALLER)
   return undefined
 }
 
-function settings({ context, draws, world }: Call): Outcome {
-  world.trace.say('change the settings')
-  const preempts = draws.chance(0.5)
+function changeSettings({ context, random, world }: OperationCall): OperationOutcome {
+  world.trace.log('change the settings')
+  const isPreemptionEnabled = random.chance(0.5)
   const request = {
     ...DEFAULT_SCHEDULER_CONFIGURATION,
-    SchedulerAlgorithm: draws.choose('binpack', 'spread'),
-    PauseEvalBroker: draws.chance(0.2),
+    SchedulerAlgorithm: random.choose('binpack', 'spread'),
+    PauseEvalBroker: random.chance(0.2),
     PreemptionConfig: {
-      SystemSchedulerEnabled: draws.chance(0.5),
-      SysBatchSchedulerEnabled: preempts,
-      BatchSchedulerEnabled: preempts,
-      ServiceSchedulerEnabled: preempts,
+      SystemSchedulerEnabled: random.chance(0.5),
+      SysBatchSchedulerEnabled: isPreemptionEnabled,
+      BatchSchedulerEnabled: isPreemptionEnabled,
+      ServiceSchedulerEnabled: isPreemptionEnabled,
     },
   }
   return writeSchedulerConfiguration(context, CALLER, request, undefined)
 }
 
-function purge(call: Call): Outcome {
+function purgeRandomNode(call: OperationCall): OperationOutcome {
   const down = [...call.context.store.tables.nodes.rows()].filter(({ Status }) => Status === 'down')
-  const nodeId = call.draws.pick(down)?.ID
+  const nodeId = call.random.pick(down)?.ID
   if (nodeId === undefined) return undefined
-  call.world.trace.say(`purge ${nodeId}`)
+  call.world.trace.log(`purge ${nodeId}`)
   return purgeNode(call.context, CALLER, nodeId)
 }

@@ -4,13 +4,13 @@ import { namespacedKey } from '../src/state/index.ts'
 import { registerJob } from '../src/workload/index.ts'
 import { CALLER, SIMULATED_ORIGIN } from './operations.ts'
 import { SingleServer } from './single-server.ts'
-import { POISON, World } from './world.ts'
+import { POISON_JOB, World } from './world.ts'
 
 const namespace = 'default'
 const SERVICES = ['service-1', 'service-2', 'service-3'] as const
 const SERVICE_COUNT = 2
 /** Longer than both delays, both losses and the window in which losses count. */
-const LIFE_MS = 30 * 60_000
+const DURATION_MS = 30 * 60_000
 const STEP_MS = 10_000
 
 export interface PoisonResult {
@@ -18,7 +18,7 @@ export interface PoisonResult {
   readonly nodesLost: number
   readonly isQuarantined: boolean
   /** Other jobs that were quarantined or are incomplete. */
-  readonly harmed: readonly string[]
+  readonly affectedJobs: readonly string[]
   readonly crashes: number
 }
 
@@ -26,32 +26,33 @@ export interface PoisonResult {
  * Simulates a job that stops every machine on which it starts, next to healthy jobs. The leader
  * dies now and then: the record of node losses must survive.
  */
-export async function livePoison(seed: number, nodes: number): Promise<PoisonResult> {
-  const world = new World({ seed, nodes, serve: (one) => new SingleServer(one) })
-  const crashes = world.draws('poison crashes')
+export async function simulatePoisonJob(seed: number, nodes: number): Promise<PoisonResult> {
+  const world = new World({ seed, nodes, createBackend: (one) => new SingleServer(one) })
+  const crashes = world.randomStream('poison crashes')
   // Tasks are healthy from here on, so an incomplete job was affected by the poison job.
-  world.calm()
-  await world.serving.open()
-  await pass(world, 2 * STEP_MS)
+  world.stopFaults()
+  await world.backend.open()
+  await advance(world, 2 * STEP_MS)
   for (const ID of SERVICES) await register(world, ID, SERVICE_COUNT)
-  await pass(world, 6 * STEP_MS)
-  await register(world, POISON, 1)
-  for (let ms = 0; ms < LIFE_MS && !world.isOver(); ms += STEP_MS) {
-    if (crashes.chance(0.05)) await world.serving.crash('the power went')
-    await pass(world, STEP_MS)
+  await advance(world, 6 * STEP_MS)
+  await register(world, POISON_JOB, 1)
+  for (let ms = 0; ms < DURATION_MS && !world.hasFailed(); ms += STEP_MS) {
+    if (crashes.chance(0.05)) await world.backend.crash('the power went')
+    await advance(world, STEP_MS)
   }
-  const { model } = world
+  const { expectedState } = world
   return {
     violation: world.violation?.message,
     nodesLost: [...world.nodes.values()].filter((node) => !node.isOn).length,
-    isQuarantined: model.jobs.find(namespacedKey(namespace, POISON))?.Quarantine !== undefined,
-    harmed: SERVICES.filter((id) => isHarmed(world, id)),
-    crashes: world.serving.crashes,
+    isQuarantined:
+      expectedState.jobs.find(namespacedKey(namespace, POISON_JOB))?.Quarantine !== undefined,
+    affectedJobs: SERVICES.filter((id) => isAffected(world, id)),
+    crashes: world.backend.crashes,
   }
 }
 
-async function pass(world: World, ms: number): Promise<void> {
-  await world.clock.advance(ms, world.isOver)
+async function advance(world: World, ms: number): Promise<void> {
+  await world.clock.advance(ms, world.hasFailed)
 }
 
 async function register(world: World, id: string, Count: number): Promise<void> {
@@ -70,15 +71,15 @@ async function register(world: World, id: string, Count: number): Promise<void> 
     queryRegion: '',
   }
   const registering = registerJob(leader.context, CALLER, request)
-  await pass(world, STEP_MS)
+  await advance(world, STEP_MS)
   const registered = await registering
   if (!registered.ok) throw new Error(registered.error.message)
 }
 
-function isHarmed({ model }: World, id: string): boolean {
+function isAffected({ expectedState }: World, id: string): boolean {
   const key = namespacedKey(namespace, id)
-  const running = model.allocations
-    .in(`job ${key}`)
+  const running = expectedState.allocations
+    .inGroup(`job ${key}`)
     .filter((row) => !isTerminal(row) && row.ClientStatus === 'running')
-  return running.length !== SERVICE_COUNT || model.jobs.find(key)?.Quarantine !== undefined
+  return running.length !== SERVICE_COUNT || expectedState.jobs.find(key)?.Quarantine !== undefined
 }

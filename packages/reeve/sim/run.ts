@@ -9,8 +9,15 @@ import { parseArgs } from 'node:util'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { simulateLoss } from './cluster/loss-world.ts'
 import { Experiment } from '../test/build/experiment.ts'
-import { clockOptionsOf, clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
-import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
+import {
+  clockOptionsOf,
+  clusterOptionsOf,
+  defaultOptionsOf,
+  simulate,
+  type SimulationOptions,
+  type SimulationResult,
+  smallOptionsOf,
+} from './simulation.ts'
 
 const USAGE = `Usage: npm run sim -- [--seed N [--minutes M] | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster [--clocks] | --losses | --clocks] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100
@@ -30,13 +37,13 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 } as const
 
-const values = valuesOf(process.argv.slice(2))
+const values = parseOptions(process.argv.slice(2))
 if (values.help) {
   print(USAGE)
   process.exit(0)
 }
 
-const [from, to] = rangeOf(values.seed ?? values.seeds ?? '1..200')
+const [from, to] = parseRange(values.seed ?? values.seeds ?? '1..200')
 const experiment = Experiment.fromArguments()
 const failures: SimulationResult[] = []
 const totals = {
@@ -50,7 +57,7 @@ const totals = {
 const startedMs = performance.now()
 
 for (let seed = from; experiment.hasTime(seed - from, to - from + 1); seed++) {
-  const result = await lived(seed)
+  const result = await runSeed(seed)
   totals.seeds += 1
   totals.commits += result.commits
   totals.crashes += result.crashes
@@ -72,28 +79,28 @@ if (failures.length > 0) print(`failed seeds: ${failures.map(({ seed }) => seed)
 process.exitCode = failures.length > 0 ? 1 : 0
 
 /** Runs every tenth world twice: both runs must give identical commits. */
-async function lived(seed: number): Promise<SimulationResult> {
+async function runSeed(seed: number): Promise<SimulationResult> {
   if (values.losses) return await simulateLoss({ seed, print: values.verbose ? print : undefined })
   const options = {
-    ...sizeOf(seed),
-    ...(values.steps === undefined ? {} : { steps: numberOf(values.steps) }),
-    ...(values.nodes === undefined ? {} : { nodes: numberOf(values.nodes) }),
+    ...optionsForSeed(seed),
+    ...(values.steps === undefined ? {} : { steps: parseNumber(values.steps) }),
+    ...(values.nodes === undefined ? {} : { nodes: parseNumber(values.nodes) }),
   }
   const first = await simulate({ ...options, print: values.verbose ? print : undefined })
   if (!values.twice && seed % 10 !== 0) return first
   const second = await simulate(options)
   if (first.commitHash === second.commitHash) return first
   print(`seed ${seed}: the same seed gave other commits`)
-  return { ...first, violation: first.violation ?? unequal(first, second) }
+  return { ...first, violation: first.violation ?? differentCommits(first, second) }
 }
 
-function sizeOf(seed: number): SimulationOptions {
-  if (values.cluster) return { ...clusterOptionsOf(seed), isAboutClocks: values.clocks }
+function optionsForSeed(seed: number): SimulationOptions {
+  if (values.cluster) return { ...clusterOptionsOf(seed), onlyClockFaults: values.clocks }
   if (values.clocks) return clockOptionsOf(seed)
-  return values.small ? smallOptionsOf(seed) : optionsOf(seed)
+  return values.small ? smallOptionsOf(seed) : defaultOptionsOf(seed)
 }
 
-function unequal(first: SimulationResult, second: SimulationResult) {
+function differentCommits(first: SimulationResult, second: SimulationResult) {
   return Object.assign(new Error('same seed, same commits'), {
     invariant: 'same seed, same commits',
     first: first.commits,
@@ -115,28 +122,28 @@ function progress(): string {
   return `${totals.seeds} seeds, ${failures.length} failed, ${totals.commits} commits, ${totals.crashes} crashes, ${totals.failedDeployments} failed deployments, ${hours.toFixed(1)} h lived in ${seconds.toFixed(1)} s`
 }
 
-function valuesOf(args: string[]) {
+function parseOptions(args: string[]) {
   try {
     return parseArgs({ args, options: OPTIONS }).values
   } catch (thrown) {
-    return refuse(errorMessage(thrown))
+    return exitWithUsage(errorMessage(thrown))
   }
 }
 
-function refuse(why: string): never {
-  process.stderr.write(`${why}\n${USAGE}\n`)
+function exitWithUsage(reason: string): never {
+  process.stderr.write(`${reason}\n${USAGE}\n`)
   process.exit(2)
 }
 
-function rangeOf(text: string): readonly [number, number] {
+function parseRange(text: string): readonly [number, number] {
   const [first = '', last = first] = text.split('..')
-  return [numberOf(first), numberOf(last)]
+  return [parseNumber(first), parseNumber(last)]
 }
 
-function numberOf(text: string): number {
+function parseNumber(text: string): number {
   const number = Number(text)
   if (Number.isSafeInteger(number) && number >= 0) return number
-  return refuse(`"${text}" is not a whole number.`)
+  return exitWithUsage(`"${text}" is not a whole number.`)
 }
 
 function print(line: string): void {

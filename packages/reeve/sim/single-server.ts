@@ -1,51 +1,51 @@
-import { decodeCommit } from '../src/state/codec.ts'
+import { decodeCommit } from '../src/state/commit-codec.ts'
 import { MemoryDisk } from '../src/storage/index.ts'
-import type { Draws } from './draws.ts'
+import type { RandomStream } from './random-stream.ts'
 import { jumpWithDeadlines } from './invariants/deadlines.ts'
-import { Leader } from './leader.ts'
-import { pressMemory, type SimMemory } from './memory.ts'
-import { CLOCK_SKEWS_MS, type ServerFault, type Serving } from './serving.ts'
-import { SlowEngine, type DiskTrouble } from './slow-engine.ts'
+import { SimLeader } from './sim-leader.ts'
+import { applyMemoryPressure, type SimMemory } from './memory.ts'
+import { CLOCK_SKEWS_MS, type ServerFault, type ServerBackend } from './server-backend.ts'
+import { FaultyEngine, type DiskConditions } from './faulty-engine.ts'
 import { Violation } from './trace.ts'
 import { ProcessClock } from './virtual-clock.ts'
 import type { World } from './world.ts'
 
 /** Maximum delay before a dead leader is restarted. */
-const RESTART_MS_MAX = 5_000
+const MAX_RESTART_DELAY_MS = 5_000
 /** Maximum lifetime of a process after its append has failed. */
-const END_MS_MAX = 1_000
+const MAX_EXIT_MS = 1_000
 
 /** One server with a disk, restarted whenever it dies. */
-export class SingleServer implements Serving {
+export class SingleServer implements ServerBackend {
   readonly faults: readonly ServerFault[] = [
-    [4, (draws) => this.#crashLeader(draws)],
-    [2, (draws) => this.#slowDisk(draws)],
-    [1, (draws) => this.#failingDisk(draws)],
-    [2, (draws) => this.#jumpClock(draws)],
-    [2, (draws) => this.#shortMemory(draws)],
+    [4, (random) => this.#crashLeader(random)],
+    [2, (random) => this.#slowDownDisk(random)],
+    [1, (random) => this.#failNextWrite(random)],
+    [2, (random) => this.#jumpClock(random)],
+    [2, (random) => this.#reduceMemory(random)],
   ]
   readonly clockFaults: readonly ServerFault[] = [
-    [6, (draws) => this.#jumpClock(draws)],
-    [1, (draws) => this.#crashLeader(draws)],
+    [6, (random) => this.#jumpClock(random)],
+    [1, (random) => this.#crashLeader(random)],
   ]
   readonly #world: World
   readonly #disk = new MemoryDisk()
-  readonly #diskDraws: Draws
-  readonly #trouble: DiskTrouble = { slowMsMax: 5, next: undefined }
+  readonly #diskRandom: RandomStream
+  readonly #diskConditions: DiskConditions = { maxDelayMs: 5, nextFailure: undefined }
   /** How far the clock of the leader's machine is ahead; negative if behind. */
   readonly #skew = { ms: 0 }
   readonly #memory: SimMemory = { share: 0 }
-  #leader: Leader | undefined
-  #engine: SlowEngine | undefined
+  #leader: SimLeader | undefined
+  #engine: FaultyEngine | undefined
   #crashes = 0
-  #isCalm = false
+  #areFaultsStopped = false
 
   constructor(world: World) {
     this.#world = world
-    this.#diskDraws = world.draws('disk')
+    this.#diskRandom = world.randomStream('disk')
   }
 
-  get leader(): Leader | undefined {
+  get leader(): SimLeader | undefined {
     return this.#leader
   }
 
@@ -57,35 +57,37 @@ export class SingleServer implements Serving {
   async open(): Promise<void> {
     const world = this.#world
     const clock = new ProcessClock(world.clock, this.#skew)
-    const engine = new SlowEngine({
+    const engine = new FaultyEngine({
       disk: this.#disk,
       clock,
-      draws: this.#diskDraws,
-      trouble: this.#trouble,
-      written: (text) => world.written(text),
-      appendFailed: () => this.#expectEnd(engine),
-      wroteAfterFailure: () =>
-        world.blame(new Violation('a failed append is the last', 'the process appended again')),
+      random: this.#diskRandom,
+      conditions: this.#diskConditions,
+      onWritten: (text) => world.onWritten(text),
+      onAppendFailed: () => this.#expectExit(engine),
+      onWriteAfterFailure: () =>
+        world.reportViolation(
+          new Violation('a failed append is the last', 'the process appended again'),
+        ),
     })
-    const leader = await Leader.open({
+    const leader = await SimLeader.open({
       ...world.leaderParts,
       engine,
       clock,
       memory: this.#memory,
-      revealed: (commits) => world.committed(commits),
-      failed: (fault) => this.#crashSoon(`the storage failed: ${fault.kind}`),
+      onDurable: (commits) => world.onCommitted(commits),
+      onStorageFailed: (fault) => this.#scheduleCrash(`the storage failed: ${fault.kind}`),
     })
     // Entries that survived unpublished are valid from now on.
-    const found = this.#disk.entries(world.model.index + 1, this.#disk.lastIndex)
-    world.committed(found.map((entry) => decodeCommit(entry.text)))
-    world.guard(() => world.model.compare(leader.store))
+    const survivingEntries = this.#disk.entries(world.expectedState.index + 1, this.#disk.lastIndex)
+    world.onCommitted(survivingEntries.map((entry) => decodeCommit(entry.text)))
+    world.catchViolation(() => world.expectedState.compare(leader.store))
     this.#leader = leader
     this.#engine = engine
     world.reader.reopen(leader.hub, () => leader.store.log.firstIndex)
     // Its first write takes time; a failure is found like any other death.
-    leader.start().catch((thrown: unknown) => world.trace.say(`start failed: ${String(thrown)}`))
-    if (this.#isCalm) leader.calm()
-    world.trace.say(`leader up at index ${leader.store.index}`)
+    leader.start().catch((thrown: unknown) => world.trace.log(`start failed: ${String(thrown)}`))
+    if (this.#areFaultsStopped) leader.stopFaults()
+    world.trace.log(`leader up at index ${leader.store.index}`)
   }
 
   accept() {
@@ -101,31 +103,31 @@ export class SingleServer implements Serving {
     if (leader === undefined) return
     this.#leader = undefined
     this.#crashes += 1
-    world.trace.say(`leader dies: ${reason}`)
+    world.trace.log(`leader dies: ${reason}`)
     world.reader.close()
-    leader.die()
+    leader.kill()
     await this.#engine?.crash()
-    world.network.cut()
-    const delayMs = world.draws(`restart ${this.#crashes}`).between(0, RESTART_MS_MAX)
+    world.network.dropConnections()
+    const delayMs = world.randomStream(`restart ${this.#crashes}`).between(0, MAX_RESTART_DELAY_MS)
     world.clock.after(delayMs, () => void this.open())
   }
 
-  calm(): void {
-    this.#isCalm = true
-    this.#trouble.slowMsMax = 1
-    this.#trouble.next = undefined
+  stopFaults(): void {
+    this.#areFaultsStopped = true
+    this.#diskConditions.maxDelayMs = 1
+    this.#diskConditions.nextFailure = undefined
     // Corrects the clock: one that was ahead jumps back.
     this.#setClock(0)
-    this.useMemory(0)
-    this.#leader?.calm()
+    this.setMemoryShare(0)
+    this.#leader?.stopFaults()
   }
 
-  async judge(): Promise<void> {}
+  async finalCheck(): Promise<void> {}
 
   /** Sets the used fraction of the machine's memory. */
-  useMemory(share: number): void {
+  setMemoryShare(share: number): void {
     this.#memory.share = share
-    this.#world.trace.say(`the leader's memory is used to ${share}`)
+    this.#world.trace.log(`the leader's memory is used to ${share}`)
     this.#leader?.checkMemory()
   }
 
@@ -133,45 +135,53 @@ export class SingleServer implements Serving {
    * After a failed fsync the disk contents are unknown until the next start: the process must not
    * continue.
    */
-  #expectEnd(engine: SlowEngine): void {
-    this.#world.clock.after(END_MS_MAX, () => {
+  #expectExit(engine: FaultyEngine): void {
+    this.#world.clock.after(MAX_EXIT_MS, () => {
       if (this.#engine === engine && this.#leader !== undefined)
-        this.#world.blame(new Violation('a failed append ends the process', 'the leader goes on'))
+        this.#world.reportViolation(
+          new Violation('a failed append ends the process', 'the leader goes on'),
+        )
     })
   }
 
   /** For callers that cannot wait. */
-  #crashSoon(reason: string): void {
+  #scheduleCrash(reason: string): void {
     this.#world.clock.after(0, () => void this.crash(reason))
   }
 
   /** Kills the leader at a random moment soon. */
-  #crashLeader(draws: Draws): void {
-    this.#world.clock.after(draws.between(0, 200), () => void this.crash('the power went'))
+  #crashLeader(random: RandomStream): void {
+    this.#world.clock.after(random.between(0, 200), () => void this.crash('the power went'))
   }
 
-  #slowDisk(draws: Draws): void {
-    this.#trouble.slowMsMax = draws.choose(0, 5, 50, 500, 3_000)
-    this.#world.trace.say(`writes take up to ${this.#trouble.slowMsMax} ms`)
+  #slowDownDisk(random: RandomStream): void {
+    this.#diskConditions.maxDelayMs = random.choose(0, 5, 50, 500, 3_000)
+    this.#world.trace.log(`writes take up to ${this.#diskConditions.maxDelayMs} ms`)
   }
 
-  #failingDisk(draws: Draws): void {
-    this.#trouble.next = draws.choose('full', 'torn-all', 'torn-none', 'fsync', 'fsync')
-    this.#world.trace.say(`the next write fails: ${this.#trouble.next}`)
+  #failNextWrite(random: RandomStream): void {
+    this.#diskConditions.nextFailure = random.choose(
+      'full',
+      'torn-all',
+      'torn-none',
+      'fsync',
+      'fsync',
+    )
+    this.#world.trace.log(`the next write fails: ${this.#diskConditions.nextFailure}`)
   }
 
-  #shortMemory(draws: Draws): void {
-    pressMemory(this.#memory, {
-      draws,
+  #reduceMemory(random: RandomStream): void {
+    applyMemoryPressure(this.#memory, {
+      random,
       clock: this.#world.clock,
-      isOver: () => this.#isCalm,
-      changed: () => this.useMemory(this.#memory.share),
+      hasEnded: () => this.#areFaultsStopped,
+      onChanged: () => this.setMemoryShare(this.#memory.share),
     })
   }
 
-  #jumpClock(draws: Draws): void {
-    const skewMs = draws.choose(0, ...CLOCK_SKEWS_MS)
-    this.#world.trace.say(`the leader's clock jumps by ${skewMs - this.#skew.ms} ms`)
+  #jumpClock(random: RandomStream): void {
+    const skewMs = random.choose(0, ...CLOCK_SKEWS_MS)
+    this.#world.trace.log(`the leader's clock jumps by ${skewMs - this.#skew.ms} ms`)
     this.#setClock(skewMs)
   }
 
@@ -182,7 +192,7 @@ export class SingleServer implements Serving {
       () => {
         this.#skew.ms = skewMs
       },
-      (work) => world.guard(work),
+      (work) => world.catchViolation(work),
     )
   }
 }

@@ -1,9 +1,9 @@
 import type { Commit } from '../src/state/index.ts'
-import type { EventHub } from '../src/workload/index.ts'
-import type { Draws } from './draws.ts'
+import type { EventBroker } from '../src/workload/index.ts'
+import type { RandomStream } from './random-stream.ts'
 import { Violation } from './trace.ts'
 
-interface Line {
+interface StreamLine {
   readonly Index?: number
   readonly Events?: readonly {
     readonly Topic: string
@@ -14,51 +14,51 @@ interface Line {
   readonly Closed?: string
 }
 
-const EVERYTHING = { signature: 'everything', wants: () => true }
+const ALL_EVENTS = { groupKey: 'everything', matches: () => true }
 
 /**
  * Follows the event stream across reconnections and crashes and compares it with the commits: no
  * event is missing or duplicated, and gaps are announced and cover only commits beyond retention.
  */
 export class StreamReader {
-  readonly #draws: Draws
+  readonly #random: RandomStream
   /** Expected events of each commit, in order. */
-  readonly #wanted = new Map<number, string>()
+  readonly #expectedEvents = new Map<number, string>()
   #lastIndex = 0
   #close: () => void = () => undefined
-  #firstKept: () => number = () => 1
+  #firstRetained: () => number = () => 1
   #violation: Violation | undefined
 
-  constructor(draws: Draws) {
-    this.#draws = draws
+  constructor(random: RandomStream) {
+    this.#random = random
   }
 
   /** Registers a published commit. */
-  expect({ index, events }: Commit): void {
+  recordCommit({ index, events }: Commit): void {
     if (events.length > 0)
-      this.#wanted.set(
+      this.#expectedEvents.set(
         index,
         events.map(({ Topic, Type, Key }) => `${Topic} ${Type} ${Key}`).join('\n'),
       )
   }
 
   /** Resumes at the last position. */
-  open(hub: EventHub, firstKept: () => number): void {
-    this.#firstKept = firstKept
+  open(hub: EventBroker, firstKept: () => number): void {
+    this.#firstRetained = firstKept
     let isOpen = true
     const read = (text: string): void => {
-      if (isOpen) this.#read(text)
+      if (isOpen) this.#onText(text)
     }
-    const leave = hub.open(
+    const unsubscribe = hub.open(
       {
-        ...EVERYTHING,
-        refusalNow: () => undefined,
+        ...ALL_EVENTS,
+        recheckAccess: () => undefined,
         expiresMs: undefined,
-        yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+        yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
         sink: {
           write: read,
           backlogBytes: () => 0,
-          drained: () => Promise.resolve(),
+          whenDrained: () => Promise.resolve(),
           end: read,
         },
       },
@@ -66,7 +66,7 @@ export class StreamReader {
     )
     this.#close = () => {
       isOpen = false
-      leave()
+      unsubscribe()
     }
   }
 
@@ -75,16 +75,16 @@ export class StreamReader {
   }
 
   /** Sometimes reconnects at an earlier position and ignores the overlap. */
-  reopen(hub: EventHub, firstKept: () => number): void {
+  reopen(hub: EventBroker, firstKept: () => number): void {
     this.close()
-    if (this.#draws.chance(0.2)) this.#lastIndex = Math.max(0, this.#lastIndex - 3)
+    if (this.#random.chance(0.2)) this.#lastIndex = Math.max(0, this.#lastIndex - 3)
     this.open(hub, firstKept)
   }
 
   /** Throws a violation if one was found or events up to the index are missing. */
   check(upTo: number): void {
     if (this.#violation !== undefined) throw this.#violation
-    for (const index of this.#wanted.keys())
+    for (const index of this.#expectedEvents.keys())
       if (index > this.#lastIndex && index <= upTo)
         throw new Violation('the stream equals the commits', `commit ${index} never came`)
   }
@@ -93,24 +93,24 @@ export class StreamReader {
     if (this.#violation !== undefined) throw this.#violation
   }
 
-  #read(text: string): void {
+  #onText(text: string): void {
     try {
       for (const line of text.split('\n'))
         // Proof: the hub writes only such lines.
-        if (line !== '' && line !== '{}') this.#take(JSON.parse(line) as Line)
+        if (line !== '' && line !== '{}') this.#onLine(JSON.parse(line) as StreamLine)
     } catch (thrown) {
       if (!(thrown instanceof Violation)) throw thrown
       this.#violation ??= thrown
     }
   }
 
-  #take({ Index = 0, Events = [], Gap, Closed }: Line): void {
-    if (Closed !== undefined) return this.#resumeBehind(Index)
+  #onLine({ Index = 0, Events = [], Gap, Closed }: StreamLine): void {
+    if (Closed !== undefined) return this.#confirmUpTo(Index)
     if (Gap !== undefined) {
-      if (Gap.To >= this.#firstKept() || Gap.From > this.#lastIndex + 1)
+      if (Gap.To >= this.#firstRetained() || Gap.From > this.#lastIndex + 1)
         throw new Violation(
           'the stream equals the commits',
-          `gap from ${Gap.From} to ${Gap.To}, read up to ${this.#lastIndex}, kept from ${this.#firstKept()}`,
+          `gap from ${Gap.From} to ${Gap.To}, read up to ${this.#lastIndex}, kept from ${this.#firstRetained()}`,
         )
       this.#lastIndex = Gap.To
       return
@@ -118,24 +118,24 @@ export class StreamReader {
     if (Index <= this.#lastIndex)
       throw new Violation('the stream equals the commits', `${Index} came after ${this.#lastIndex}`)
     this.#checkUpTo(Index - 1)
-    const got = Events.map(({ Topic, Type, Key }) => `${Topic} ${Type} ${Key}`).join('\n')
-    if (this.#wanted.get(Index) !== got)
+    const actual = Events.map(({ Topic, Type, Key }) => `${Topic} ${Type} ${Key}`).join('\n')
+    if (this.#expectedEvents.get(Index) !== actual)
       throw new Violation(
         'the stream equals the commits',
-        `${Index} has the events ${got}, not ${this.#wanted.get(Index)}`,
+        `${Index} has the events ${actual}, not ${this.#expectedEvents.get(Index)}`,
       )
     this.#lastIndex = Index
   }
 
   /** The last line confirms that everything up to its index was received. */
-  #resumeBehind(index: number): void {
+  #confirmUpTo(index: number): void {
     this.#checkUpTo(index)
     this.#lastIndex = Math.max(this.#lastIndex, index)
   }
 
   #checkUpTo(index: number): void {
     for (let missed = this.#lastIndex + 1; missed <= index; missed++)
-      if (this.#wanted.has(missed))
+      if (this.#expectedEvents.has(missed))
         throw new Violation('the stream equals the commits', `${missed} did not come`)
   }
 }

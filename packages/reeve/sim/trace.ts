@@ -1,24 +1,24 @@
 /** Maximum number of lines kept for the report of a failure. */
-const KEPT_MAX = 400
+const LINES_MAX = 400
 
 /** A log of the events in a world. */
 export class Trace {
   readonly #print: ((line: string) => void) | undefined
-  readonly #seconds: () => number
+  readonly #elapsedSeconds: () => number
   #lines: (() => string)[] = []
 
   constructor(seconds: () => number, print?: (line: string) => void) {
-    this.#seconds = seconds
+    this.#elapsedSeconds = seconds
     this.#print = print
   }
 
   /** An expensive text is computed only when it is printed. */
-  say(text: string | (() => string)): void {
-    const seconds = this.#seconds()
-    const line = (): string => lineOf(seconds, typeof text === 'string' ? text : text())
+  log(text: string | (() => string)): void {
+    const seconds = this.#elapsedSeconds()
+    const line = (): string => formatLine(seconds, typeof text === 'string' ? text : text())
     this.#print?.(line())
     this.#lines.push(line)
-    if (this.#lines.length > 2 * KEPT_MAX) this.#lines = this.#lines.slice(-KEPT_MAX)
+    if (this.#lines.length > 2 * LINES_MAX) this.#lines = this.#lines.slice(-LINES_MAX)
   }
 
   tail(count: number): readonly string[] {
@@ -26,7 +26,7 @@ export class Trace {
   }
 }
 
-function lineOf(seconds: number, text: string): string {
+function formatLine(seconds: number, text: string): string {
   return `${seconds.toFixed(3).padStart(9)}  ${text}`
 }
 

@@ -17,7 +17,7 @@ export class VirtualClock {
   readonly #timers = new Heap<Timer>((a, b) => a.dueMs - b.dueMs || a.order - b.order)
   #nowMs = START_MS
   #order = 0
-  #fired = 0
+  #firedCount = 0
 
   get nowMs(): number {
     return this.#nowMs
@@ -29,8 +29,8 @@ export class VirtualClock {
   }
 
   /** Number of fired timers: the cost of a simulation. */
-  get fired(): number {
-    return this.#fired
+  get firedCount(): number {
+    return this.#firedCount
   }
 
   after(delayMs: number, wake: () => void): () => void {
@@ -43,15 +43,15 @@ export class VirtualClock {
   }
 
   /** Advances the time and fires due timers until the time is reached or `isOver` returns true. */
-  async advance(byMs: number, isOver: () => boolean): Promise<void> {
-    const endMs = this.#nowMs + byMs
-    await turn()
+  async advance(durationMs: number, shouldStop: () => boolean): Promise<void> {
+    const endMs = this.#nowMs + durationMs
+    await yieldToEventLoop()
     for (let next = this.#nextDue(endMs); next !== undefined; next = this.#nextDue(endMs)) {
-      if (isOver()) return
+      if (shouldStop()) return
       this.#nowMs = Math.max(this.#nowMs, next.dueMs)
-      this.#fired += 1
+      this.#firedCount += 1
       next.wake?.()
-      await turn()
+      await yieldToEventLoop()
     }
     this.#nowMs = endMs
   }
@@ -70,7 +70,7 @@ export class VirtualClock {
  * Lets all work happen that needs no time: an immediate runs when no promise can continue. The
  * product's own immediates run in order.
  */
-function turn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
@@ -79,32 +79,32 @@ function turn(): Promise<void> {
  * them, as on a real machine.
  */
 export class ProcessClock implements Clock {
-  readonly #world: VirtualClock
+  readonly #virtualClock: VirtualClock
   readonly #skew: { readonly ms: number }
   #isDead = false
 
   constructor(world: VirtualClock, skew: { readonly ms: number } = { ms: 0 }) {
-    this.#world = world
+    this.#virtualClock = world
     this.#skew = skew
   }
 
   nowMs(): number {
-    return this.#world.nowMs + this.#skew.ms
+    return this.#virtualClock.nowMs + this.#skew.ms
   }
 
   monotonicMs(): number {
-    return this.#world.elapsedMs
+    return this.#virtualClock.elapsedMs
   }
 
   after(delayMs: number, wake: () => void): () => void {
     if (this.#isDead) return () => undefined
-    return this.#world.after(delayMs, () => {
+    return this.#virtualClock.after(delayMs, () => {
       if (!this.#isDead) wake()
     })
   }
 
   /** Resolves after the delay; never if the process has died by then. */
-  pass(delayMs: number): Promise<void> {
+  sleep(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.after(delayMs, resolve))
   }
 
@@ -112,7 +112,7 @@ export class ProcessClock implements Clock {
     return this.#isDead
   }
 
-  die(): void {
+  kill(): void {
     this.#isDead = true
   }
 }

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Assignment } from '../src/agent/assignment.ts'
-import { wholeText, type Commit } from '../src/state/index.ts'
-import { Draws, NumberedIds } from './draws.ts'
+import { joinRowJson, type Commit } from '../src/state/index.ts'
+import { RandomStream, SequentialIds } from './random-stream.ts'
 import { CountCheck } from './invariants/counts.ts'
-import { Model } from './invariants/model.ts'
-import { checkRoom } from './invariants/room.ts'
-import { checkRowMoves, NameCheck } from './invariants/rows.ts'
-import type { Leader, LeaderParts } from './leader.ts'
+import { ExpectedState } from './invariants/expected-state.ts'
+import { checkCapacity } from './invariants/capacity.ts'
+import { checkTransitions, UniqueNameCheck } from './invariants/transitions.ts'
+import type { SimLeader, LeaderParts } from './sim-leader.ts'
 import { makeMachine } from './make-node.ts'
-import { Network, type NetworkTrouble } from './network.ts'
-import { SimNode } from './sim-node.ts'
-import type { Serving } from './serving.ts'
-import type { TaskPlan } from './sim-driver.ts'
+import { Network, type NetworkConditions } from './network.ts'
+import { SimNode, type TaskPlan } from './sim-node.ts'
+import type { ServerBackend } from './server-backend.ts'
 import { StreamReader } from './stream-reader.ts'
 import { Trace, Violation } from './trace.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -21,16 +20,16 @@ export interface WorldOptions {
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
   /** Creates the servers. */
-  readonly serve: (world: World) => Serving
+  readonly createBackend: (world: World) => ServerBackend
   /** Only clock faults are injected. */
-  readonly isAboutClocks?: boolean | undefined
+  readonly onlyClockFaults?: boolean | undefined
 }
 
-const CLOCK_SKEW_MS_MAX = 3_000
+const MAX_CLOCK_SKEW_MS = 3_000
 /** Longer than the healthy deadline of every job of a world. */
-const LATE_START_MS = 25_000
+const SLOW_START_MS = 25_000
 /** A job that stops every machine on which it starts. No other scenario registers it. */
-export const POISON = 'poison'
+export const POISON_JOB = 'poison'
 
 /**
  * A simulated cluster in one process: servers, storage, network, machines and time. Everything in
@@ -39,57 +38,57 @@ export const POISON = 'poison'
 export class World {
   readonly clock = new VirtualClock()
   readonly trace: Trace
-  readonly model = new Model()
+  readonly expectedState = new ExpectedState()
   readonly reader: StreamReader
   readonly network: Network
   readonly nodes = new Map<string, SimNode>()
-  readonly networkTrouble: NetworkTrouble = { delayMsMax: 10, lossChance: 0 }
-  readonly serving: Serving
-  readonly nodesAtFirst: number
-  readonly isAboutClocks: boolean
+  readonly networkConditions: NetworkConditions = { delayMsMax: 10, lossChance: 0 }
+  readonly backend: ServerBackend
+  readonly initialNodeCount: number
+  readonly onlyClockFaults: boolean
   /** Number of injected faults. */
   faults = 0
   readonly #seed: number
   readonly #hash = createHash('sha256')
-  readonly #names = new NameCheck()
+  readonly #uniqueNames = new UniqueNameCheck()
   readonly #counts = new CountCheck()
-  readonly #ids = new NumberedIds('1')
-  readonly #nodeIds = new NumberedIds('2')
-  readonly #random: Draws
-  readonly #taskDraws: Draws
-  readonly #machineDraws: Draws
+  readonly #ids = new SequentialIds('1')
+  readonly #nodeIds = new SequentialIds('2')
+  readonly #random: RandomStream
+  readonly #taskRandom: RandomStream
+  readonly #machineRandom: RandomStream
   #violation: Violation | undefined
-  #changedMs = 0
-  #isCalm = false
-  #nodesMade = 0
+  #lastChangeMs = 0
+  #areFaultsStopped = false
+  #nodeCount = 0
 
-  constructor({ seed, nodes, print, serve, isAboutClocks = false }: WorldOptions) {
+  constructor({ seed, nodes, print, createBackend, onlyClockFaults = false }: WorldOptions) {
     this.#seed = seed
-    this.isAboutClocks = isAboutClocks
-    this.nodesAtFirst = nodes
+    this.onlyClockFaults = onlyClockFaults
+    this.initialNodeCount = nodes
     this.trace = new Trace(() => this.clock.elapsedMs / 1_000, print)
-    this.#random = this.draws('leader')
-    this.#taskDraws = this.draws('tasks')
-    this.#machineDraws = this.draws('machines')
-    this.reader = new StreamReader(this.draws('reader'))
+    this.#random = this.randomStream('leader')
+    this.#taskRandom = this.randomStream('tasks')
+    this.#machineRandom = this.randomStream('machines')
+    this.reader = new StreamReader(this.randomStream('reader'))
     this.network = new Network({
       clock: this.clock,
-      draws: this.draws('network'),
-      trouble: this.networkTrouble,
-      accept: (nodeId) => this.serving.accept(nodeId),
+      random: this.randomStream('network'),
+      conditions: this.networkConditions,
+      accept: (nodeId) => this.backend.accept(nodeId),
     })
-    this.serving = serve(this)
+    this.backend = createBackend(this)
     for (let i = 0; i < nodes; i++) this.addNode()
   }
 
   /** A random stream for one purpose; equal for equal seeds. */
-  draws(stream: string): Draws {
-    return new Draws(this.#seed, stream)
+  randomStream(stream: string): RandomStream {
+    return new RandomStream(this.#seed, stream)
   }
 
   /** The current leader, if any. */
-  get leader(): Leader | undefined {
-    return this.serving.leader
+  get leader(): SimLeader | undefined {
+    return this.backend.leader
   }
 
   /** Options for every leader of this world. */
@@ -97,10 +96,10 @@ export class World {
     return {
       ids: this.#ids,
       random: this.#random,
-      say: (text) => this.trace.say(text),
-      sent: (text) => this.#checkSent(text),
-      blame: (violation) => this.blame(violation),
-      mistake: (text) => this.blame(new Violation('loops make no mistakes', text)),
+      trace: (text) => this.trace.log(text),
+      onSent: (text) => this.#checkSent(text),
+      reportViolation: (violation) => this.reportViolation(violation),
+      onBug: (text) => this.reportViolation(new Violation('loops make no mistakes', text)),
     }
   }
 
@@ -116,42 +115,42 @@ export class World {
 
   /** Time since the last change other than garbage collection. */
   get quietMs(): number {
-    return this.clock.nowMs - this.#changedMs
+    return this.clock.nowMs - this.#lastChangeMs
   }
 
-  get isOver(): () => boolean {
+  get hasFailed(): () => boolean {
     return () => this.#violation !== undefined
   }
 
-  blame(violation: Violation): void {
-    if (this.#violation === undefined) this.trace.say(`VIOLATION ${violation.message}`)
+  reportViolation(violation: Violation): void {
+    if (this.#violation === undefined) this.trace.log(`VIOLATION ${violation.message}`)
     this.#violation ??= violation
   }
 
   /** Runs a check that may throw a violation. */
-  guard(work: () => void): void {
+  catchViolation(work: () => void): void {
     try {
       work()
     } catch (thrown) {
       if (!(thrown instanceof Violation)) throw thrown
-      this.blame(thrown)
+      this.reportViolation(thrown)
     }
   }
 
   addNode(): SimNode {
-    const draws = this.#machineDraws
+    const random = this.#machineRandom
     const id = this.#nodeIds.uuid()
     const node = new SimNode({
       id,
-      machine: makeMachine(draws, ++this.#nodesMade),
+      machine: makeMachine(random, ++this.#nodeCount),
       secret: id.replace(/^0/, 'f'),
-      world: this.clock,
+      virtualClock: this.clock,
       network: this.network,
-      draws: this.draws(`agent ${id}`),
-      skewMs: draws.chance(0.3) ? draws.between(-CLOCK_SKEW_MS_MAX, CLOCK_SKEW_MS_MAX) : 0,
+      random: this.randomStream(`agent ${id}`),
+      skewMs: random.chance(0.3) ? random.between(-MAX_CLOCK_SKEW_MS, MAX_CLOCK_SKEW_MS) : 0,
       planOf: (assignment) => this.#planOf(assignment),
-      blame: (violation) => this.blame(violation),
-      say: (text) => this.trace.say(text),
+      reportViolation: (violation) => this.reportViolation(violation),
+      trace: (text) => this.trace.log(text),
     })
     this.nodes.set(id, node)
     node.powerOn()
@@ -159,37 +158,37 @@ export class World {
   }
 
   /** Ends fault injection: tasks are healthy and finish. */
-  calm(): void {
-    this.#isCalm = true
-    this.networkTrouble.delayMsMax = 3
-    this.networkTrouble.lossChance = 0
-    this.serving.calm()
+  stopFaults(): void {
+    this.#areFaultsStopped = true
+    this.networkConditions.delayMsMax = 3
+    this.networkConditions.lossChance = 0
+    this.backend.stopFaults()
   }
 
   /** A commit is durable on the disk or in the database. */
-  written(text: string): void {
+  onWritten(text: string): void {
     this.#hash.update(text)
   }
 
   /** Commits that are published from now on, in order. */
-  committed(commits: readonly Commit[]): void {
+  onCommitted(commits: readonly Commit[]): void {
     for (const commit of commits)
-      this.guard(() => {
+      this.catchViolation(() => {
         if (this.#violation !== undefined) return
-        this.reader.expect(commit)
-        this.trace.say(() => describe(commit))
-        const changes = this.model.apply(commit)
-        const isNews = [
+        this.reader.recordCommit(commit)
+        this.trace.log(() => describeCommit(commit))
+        const changes = this.expectedState.apply(commit)
+        const hasChanges = [
           ...changes.allocations,
           ...changes.evaluations,
           ...changes.deployments,
           ...changes.nodes,
         ].some(({ after }) => after !== undefined)
-        if (isNews) this.#changedMs = this.clock.nowMs
-        checkRowMoves(this.model, changes)
-        checkRoom(this.model, changes)
-        this.#names.check(this.model, changes)
-        this.#counts.check(this.model, changes)
+        if (hasChanges) this.#lastChangeMs = this.clock.nowMs
+        checkTransitions(this.expectedState, changes)
+        checkCapacity(this.expectedState, changes)
+        this.#uniqueNames.check(this.expectedState, changes)
+        this.#counts.check(this.expectedState, changes)
         this.reader.rethrow()
       })
   }
@@ -198,45 +197,46 @@ export class World {
   #checkSent(text: string): void {
     if (!text.startsWith('{"kind":"desired"')) return
     for (const [, index] of text.matchAll(/"AllocModifyIndex":(\d+)/g))
-      if (Number(index) > this.model.index)
-        this.blame(
+      if (Number(index) > this.expectedState.index)
+        this.reportViolation(
           new Violation(
             'nothing is told before it is durable',
-            `a node is told of ${index}, durable is ${this.model.index}`,
+            `a node is told of ${index}, durable is ${this.expectedState.index}`,
           ),
         )
   }
 
   #planOf(assignment: Assignment | undefined): TaskPlan {
     const { ID: jobId = '', Type: type = '' } = assignment?.job ?? {}
-    const draws = this.#taskDraws
-    const ends = type === 'batch' || type === 'sysbatch'
-    const runMs = draws.between(500, ends ? 30_000 : 60_000)
-    const fails = draws.chance(0.25)
-    const startMs = draws.between(0, 1_500)
-    const killMs = draws.between(0, 3_000)
-    const isInTime = draws.chance(0.85)
-    if (jobId === POISON)
-      return { startMs, killMs, fails: false, runMs: undefined, takesNodeDown: true }
-    if (this.#isCalm) return { startMs, killMs, fails: false, runMs: ends ? runMs : undefined }
+    const random = this.#taskRandom
+    const isBatch = type === 'batch' || type === 'sysbatch'
+    const runMs = random.between(500, isBatch ? 30_000 : 60_000)
+    const fails = random.chance(0.25)
+    const startMs = random.between(0, 1_500)
+    const killMs = random.between(0, 3_000)
+    const startsInTime = random.chance(0.85)
+    if (jobId === POISON_JOB)
+      return { startMs, killMs, fails: false, runMs: undefined, stopsNode: true }
+    if (this.#areFaultsStopped)
+      return { startMs, killMs, fails: false, runMs: isBatch ? runMs : undefined }
     return {
-      startMs: isInTime ? startMs : LATE_START_MS,
+      startMs: startsInTime ? startMs : SLOW_START_MS,
       killMs,
       fails,
-      runMs: ends || fails ? runMs : undefined,
+      runMs: isBatch || fails ? runMs : undefined,
     }
   }
 }
 
-function describe({ index, rows }: Commit): string {
+function describeCommit({ index, rows }: Commit): string {
   const parts = rows.map(({ table, key, header, text }) => {
     if (header === undefined) return `-${table} ${key}`
-    return `${table} ${key}${summaryOf(table, wholeText(text))}`
+    return `${table} ${key}${rowSummary(table, joinRowJson(text))}`
   })
   return `#${index} ${parts.join(' | ')}`
 }
 
-const SHOWN: Readonly<Record<string, readonly string[]>> = {
+const TRACED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   allocations: ['Name', 'NodeName', 'DesiredStatus', 'ClientStatus', 'JobVersion'],
   deployments: ['JobID', 'JobVersion', 'Status'],
   evaluations: ['JobID', 'TriggeredBy', 'Status', 'WaitUntil'],
@@ -244,8 +244,8 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   nodes: ['Name', 'Status', 'SchedulingEligibility', 'Drain'],
 }
 
-function summaryOf(table: string, body: string): string {
-  const names = SHOWN[table]
+function rowSummary(table: string, body: string): string {
+  const names = TRACED_FIELDS[table]
   if (names === undefined) return ''
   // Proof: the body was encoded from a row.
   const row = JSON.parse(body) as object

@@ -10,9 +10,9 @@ export type { RegoVersion } from './syntax/cursor.ts'
 export { REGO_CODES, Source, type Location, type RegoDiagnostic } from './syntax/problem.ts'
 export { BUILTINS } from './builtins/registry.ts'
 export type { Builtin, CallContext } from './builtins/builtin.ts'
-export { fromJson, parseJson, toJsonText, toJson, type JsonValue } from './value/json.ts'
+export { fromJson, parseHclJson, toJsonString, toJson, type JsonValue } from './value/json.ts'
 export { formatValue } from './value/format.ts'
-export { LimitReached } from './value/limit-reached.ts'
+export { LimitExceeded } from './value/limit-reached.ts'
 export {
   compare,
   equal,

@@ -3,7 +3,7 @@ import {
   fromJson,
   ObjectValue,
   objectOf,
-  toJsonText,
+  toJsonString,
   type EvaluateOptions,
   type JsonValue,
 } from '../src/index.ts'
@@ -31,5 +31,5 @@ export function evaluateText(rules: string, document: string, asked: Asked = {})
     ...asked.options,
   })
   if (!result.ok) return result.error.code
-  return result.value === undefined ? 'undefined' : toJsonText(result.value)
+  return result.value === undefined ? 'undefined' : toJsonString(result.value)
 }

@@ -15,25 +15,25 @@ export const CLOCK_SKEW_MS_MAX = 10_000
 export function healthInError({ text }: ApiError): AgentHealth | undefined {
   try {
     const parsed: unknown = JSON.parse(text)
-    return isHealth(parsed) ? parsed : undefined
+    return isAgentHealth(parsed) ? parsed : undefined
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown
     return undefined
   }
 }
 
-function isHealth(value: unknown): value is AgentHealth {
+function isAgentHealth(value: unknown): value is AgentHealth {
   if (typeof value !== 'object' || value === null) return false
   const parts: unknown[] = Object.values(value)
-  return parts.length > 0 && parts.every(isPart)
+  return parts.length > 0 && parts.every(isHealthPart)
 }
 
-function isPart(part: unknown): boolean {
+function isHealthPart(part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return false
   return 'ok' in part && 'message' in part && typeof part.message === 'string'
 }
 
-interface Between {
+interface RequestTimes {
   readonly before: number
   readonly after: number
 }
@@ -43,8 +43,11 @@ interface Between {
  * response received between two times of the caller; undefined without a date. The header has a
  * resolution of one second.
  */
-export function clockSkewMs(date: string | null, { before, after }: Between): number | undefined {
-  const theirs = date === null ? Number.NaN : Date.parse(date)
-  if (Number.isNaN(theirs)) return undefined
-  return Math.max(before - theirs - 1_000, theirs - after, 0)
+export function clockSkewMs(
+  date: string | null,
+  { before, after }: RequestTimes,
+): number | undefined {
+  const serverMs = date === null ? Number.NaN : Date.parse(date)
+  if (Number.isNaN(serverMs)) return undefined
+  return Math.max(before - serverMs - 1_000, serverMs - after, 0)
 }

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { v1Routes, v2, type Route } from '@reeve/contract'
 import * as called from './called-routes.ts'
 
-const tables: readonly (readonly [Readonly<Record<string, Route>>, typeof called.v1Calls])[] = [
-  [v1Routes, called.v1Calls],
-  [v2.v2Routes, called.v2Calls],
-]
+const tables: readonly (readonly [Readonly<Record<string, Route>>, typeof called.v1RouteTable])[] =
+  [
+    [v1Routes, called.v1RouteTable],
+    [v2.v2Routes, called.v2RouteTable],
+  ]
 
 test('every route can be called, as the contract has it', () => {
   for (const [routes, calls] of tables) {
@@ -36,7 +37,7 @@ test('every route can be called, as the contract has it', () => {
   }
 })
 
-function answerFacts(status: string, { schema, contentType }: called.CalledAnswer) {
+function answerFacts(status: string, { schema, contentType }: called.ResponseInfo) {
   // Bytes are read as bytes, whatever type they are served with.
   const isBinary = Reflect.get(Object(schema), 'format') === 'binary'
   return [status, schema !== undefined, isBinary ? 'application/octet-stream' : contentType]

@@ -1,18 +1,18 @@
-import type { V1Routes, v2 } from '@reeve/contract'
-import { watchRoute } from './blocking.ts'
-import { v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
-import { connect, type AnyRequest, type ClientOptions, type Connection } from './call/connection.ts'
+import type { Job, JobSubmission, V1Routes, v2 } from '@reeve/contract'
+import { followBlockingQuery, itemsOf, pagesOf } from './iterators.ts'
+import { v1RouteTable, v2RouteTable, type RouteInfo } from './called-routes.ts'
+import {
+  createConnection,
+  type AnyRequest,
+  type ClientOptions,
+  type Connection,
+} from './call/connection.ts'
 import { followEvents, type EventsRequest, type EventStreamLine } from './stream/events.ts'
-import { openSession } from './exec/session.ts'
-import type { ExecSession } from './exec/types.ts'
-import { execute, type ExecRequest } from './exec/execute.ts'
-import { followFrames, type ByteFrame } from './stream/frames.ts'
-import { itemsOf, pagesOf } from './pages.ts'
-import { callRoute, openRoute } from './call/read-answer.ts'
-import type { RetryOptions } from './retry.ts'
+import { type ExecRequest, execute, openSession } from './exec/session.ts'
 import type {
   BlockingRouteId,
   DataOf,
+  ExecSession,
   FrameRouteId,
   ItemOf,
   MethodOf,
@@ -22,6 +22,9 @@ import type {
   RouteId,
   Routes,
 } from './route-types.ts'
+import { followFrames, type ByteFrame } from './stream/json-stream.ts'
+import { callRoute, openRoute } from './call/send.ts'
+import type { RetryOptions } from './retry.ts'
 
 /** The workload API: one method for each route. */
 export type V1Methods = { readonly [Id in keyof V1Routes]: MethodOf<V1Routes[Id]> }
@@ -66,15 +69,15 @@ export interface Client {
 
 /** Creates a client of one server. It holds no open connection, so it needs no closing. */
 export function createClient(options: ClientOptions): Client {
-  const connection = connect(options)
+  const connection = createConnection(options)
   const callOf = (id: RouteId, request: AnyRequest = {}) => ({ route: routeOf(id), request })
   const client = {
     address: connection.address,
-    v1: methodsOf(connection, v1Calls),
-    v2: methodsOf(connection, v2Calls),
+    v1: methodsOf(connection, v1RouteTable),
+    v2: methodsOf(connection, v2RouteTable),
     open: (id: RouteId, request?: AnyRequest) => openRoute(connection, callOf(id, request)),
     blocking: (id: RouteId, request: AnyRequest & RetryOptions = {}) =>
-      watchRoute(connection, callOf(id, request), request),
+      followBlockingQuery(connection, callOf(id, request), request),
     pages: (id: RouteId, request?: AnyRequest) => itemsOf(connection, callOf(id, request)),
     eachPage: (id: RouteId, request?: AnyRequest) => pagesOf(connection, callOf(id, request)),
     events: (request: EventsRequest = {}) => followEvents(connection, request),
@@ -85,9 +88,9 @@ export function createClient(options: ClientOptions): Client {
   return client as unknown as Client
 }
 
-const routes: Readonly<Record<string, CalledRoute>> = { ...v1Calls, ...v2Calls }
+const routes: Readonly<Record<string, RouteInfo>> = { ...v1RouteTable, ...v2RouteTable }
 
-function routeOf(id: RouteId): CalledRoute {
+function routeOf(id: RouteId): RouteInfo {
   const route = routes[id]
   if (route === undefined) throw new TypeError(`there is no route "${id}"`)
   return route
@@ -97,13 +100,32 @@ type Method = (request?: AnyRequest) => Promise<unknown>
 
 function methodsOf(
   connection: Connection,
-  table: Readonly<Record<string, CalledRoute>>,
+  table: Readonly<Record<string, RouteInfo>>,
 ): Readonly<Record<string, Method>> {
   const methods = Object.entries(table).map(([id, route]) => [id, methodOf(connection, route)])
   return Object.fromEntries(methods)
 }
 
-function methodOf(connection: Connection, route: CalledRoute): Method {
+function methodOf(connection: Connection, route: RouteInfo): Method {
   const send = route.answers[101] ? openSession : route.streams ? openRoute : callRoute
   return (request = {}) => send(connection, { route, request })
+}
+
+/**
+ * Returns the submitted text of the last version of a stopped job that ran; the version of the stop
+ * has none. Undefined if no text is kept.
+ */
+export async function fetchLastSubmission(
+  { v1 }: Pick<Client, 'v1'>,
+  { ID, Namespace }: Pick<Job, 'ID' | 'Namespace'>,
+): Promise<JobSubmission | undefined> {
+  const params = { job_id: ID }
+  const query = { namespace: Namespace }
+  const { data } = await v1.listJobVersions({ params, query })
+  const last = data.Versions.find(({ Stop }) => !Stop)
+  if (last === undefined) return undefined
+  const reply = await v1
+    .readJobSubmission({ params, query: { ...query, version: last.Version } })
+    .catch(() => undefined)
+  return reply?.data
 }

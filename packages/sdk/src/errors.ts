@@ -2,14 +2,14 @@ import type { v2 } from '@reeve/contract'
 import { LIMITS } from './limits.ts'
 
 /** The route of a call. Path parameters are left out because they may be secret. */
-export interface ErrorRoute {
+export interface RouteName {
   readonly method: string
   /** `/v1/job/:job_id` */
   readonly path: string
 }
 
 interface ApiErrorParts {
-  readonly route: ErrorRoute
+  readonly route: RouteName
   readonly status: number
   readonly code?: string | undefined
   readonly text: string
@@ -22,7 +22,7 @@ interface ApiErrorParts {
 /** An error response of the server. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  readonly route: ErrorRoute
+  readonly route: RouteName
   readonly status: number
   /**
    * Error code such as `job-not-found` or `policy-denied`. Undefined if the response is not from a
@@ -62,9 +62,9 @@ export class ApiError extends Error {
 }
 
 function messageOf({ route, status, text, requestId }: ApiErrorParts): string {
-  const said = text === '' ? '' : ` ${text.slice(0, LIMITS.messageCharsMax)}`
-  const where = requestId === undefined || status < 500 ? '' : ` (request ${requestId})`
-  return `${route.method} ${route.path}: ${status}${said}${where}`
+  const bodyText = text === '' ? '' : ` ${text.slice(0, LIMITS.messageCharsMax)}`
+  const requestText = requestId === undefined || status < 500 ? '' : ` (request ${requestId})`
+  return `${route.method} ${route.path}: ${status}${bodyText}${requestText}`
 }
 
 /**

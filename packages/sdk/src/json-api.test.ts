@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
-import { findIncluded, included, resource, toMany, toOne } from './json-api.ts'
+import { findIncluded, includedResources, resource, toMany, toOne } from './json-api.ts'
 
 test('a resource document holds type and attributes', () => {
   const body: v2.ProjectCreateRequest = resource('projects', { name: 'web' })
@@ -42,13 +42,13 @@ const document = {
 }
 
 test('included resources are found by type', () => {
-  const sets = included(document, 'policy-sets')
+  const sets = includedResources(document, 'policy-sets')
   assert.deepEqual(
     sets.map(({ attributes }) => attributes.name),
     ['one', 'three'],
   )
-  assert.deepEqual(included(document, 'teams'), [])
-  assert.deepEqual(included({}, 'policy-sets'), [])
+  assert.deepEqual(includedResources(document, 'teams'), [])
+  assert.deepEqual(includedResources({}, 'policy-sets'), [])
 })
 
 test('an included resource is found by what a relationship says', () => {

@@ -8,7 +8,7 @@ export function resource<const T extends string, const A extends object>(
   type: T,
   attributes: A,
 ): { readonly data: { readonly type: T; readonly attributes: A } }
-/** The same with relationships, made by `toOne` and `toMany`. */
+/** Like above, with relationships created by `toOne` and `toMany`. */
 export function resource<const T extends string, const A extends object, const R extends object>(
   type: T,
   attributes: A,
@@ -40,14 +40,14 @@ export function toMany<const T extends string>(
   return { data: ids.map((id) => ({ type, id })) }
 }
 
-/** A resource of this type as reads of the governance API show it. */
+/** A resource of this type, as the governance API returns it. */
 export type ResourceOf<T extends string> = [Extract<ReadResource, { type: T }>] extends [never]
   ? v2.IncludedResource
   : Extract<ReadResource, { readonly type: T }>
 
-type ReadResource = { [Id in v2.V2RouteId]: ShownBy<v2.V2Routes[Id]> }[v2.V2RouteId]
+type ReadResource = { [Id in v2.V2RouteId]: ResourceReadBy<v2.V2Routes[Id]> }[v2.V2RouteId]
 
-type ShownBy<R> = R extends Route & { readonly methods: readonly ['GET'] }
+type ResourceReadBy<R> = R extends Route & { readonly methods: readonly ['GET'] }
   ? DataOf<R> extends { readonly data: infer Data }
     ? Data extends readonly (infer Item)[]
       ? Item
@@ -60,19 +60,19 @@ interface WithIncluded {
 }
 
 /** The included resources of one type: `included(reply.data, 'policy-sets')`. */
-export function included<const T extends string>(
+export function includedResources<const T extends string>(
   document: WithIncluded,
   type: T,
 ): readonly ResourceOf<T>[] {
   const found = (document.included ?? []).filter((each) => each.type === type)
-  // The server shows an included resource as it shows the resource itself.
+  // Included resources have the same form as the resource itself.
   return found as readonly unknown[] as readonly ResourceOf<T>[]
 }
 
-/** The included resource that a relationship names; undefined when it was not included. */
+/** Returns the included resource of a relationship; undefined if it was not included. */
 export function findIncluded<const T extends string>(
   document: WithIncluded,
   { type, id }: ResourceIdentifier<T>,
 ): ResourceOf<T> | undefined {
-  return included(document, type).find((each) => each.id === id)
+  return includedResources(document, type).find((each) => each.id === id)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { manualTiming } from '../test/manual-timing.ts'
-import { connect, type Connection } from './call/connection.ts'
+import { createConnection, type Connection } from './call/connection.ts'
 import { ApiError, ConnectionError, type ConnectionFailure } from './errors.ts'
 import { backoffMs, Retries } from './retry.ts'
 import type { Timing } from './timing.ts'
@@ -10,7 +10,7 @@ import type { Timing } from './timing.ts'
 const address = 'http://127.0.0.1:4646'
 
 function aConnection(timing: Timing): Connection {
-  return connect({ address, timing })
+  return createConnection({ address, timing })
 }
 
 function anApiError(status: number, retryAfterMs?: number): ApiError {
@@ -41,7 +41,7 @@ for (const error of passing) {
     const told: unknown[] = []
     const connection = aConnection(manualTiming(() => true))
     const retries = new Retries(connection, { onRetry: (...all) => told.push(all) })
-    await retries.failed(error)
+    await retries.waitForRetry(error)
     assert.deepEqual(told, [[error, 188]])
   })
 }
@@ -57,22 +57,22 @@ const lasting = [
 for (const error of lasting) {
   test(`${error.name} ${error.message} is not`, async () => {
     const retries = new Retries(aConnection(manualTiming(() => true)), {})
-    await assert.rejects(retries.failed(error), error)
+    await assert.rejects(retries.waitForRetry(error), error)
   })
 }
 
 test('the pauses double up to half a minute and begin anew after a success', async () => {
   const timing = manualTiming(() => true)
   const retries = new Retries(aConnection(timing), {})
-  for (let i = 0; i < 9; i++) await retries.failed(anApiError(503))
-  retries.succeeded()
-  await retries.failed(anApiError(503))
+  for (let i = 0; i < 9; i++) await retries.waitForRetry(anApiError(503))
+  retries.reset()
+  await retries.waitForRetry(anApiError(503))
   assert.deepEqual(timing.delays, [188, 375, 750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 188])
 })
 
 test('a server that asks for a longer pause gets it', async () => {
   const timing = manualTiming(() => true)
-  await new Retries(aConnection(timing), {}).failed(anApiError(429, 45_000))
+  await new Retries(aConnection(timing), {}).waitForRetry(anApiError(429, 45_000))
   assert.deepEqual(timing.delays, [45_000])
 })
 
@@ -81,10 +81,10 @@ test('a signal ends the pause with its reason', async () => {
   const reason = new Error('never mind')
   const timing = manualTiming()
   const retries = new Retries(aConnection(timing), { signal: controller.signal })
-  const failed = retries.failed(anApiError(503))
+  const failed = retries.waitForRetry(anApiError(503))
   controller.abort(reason)
   await assert.rejects(failed, reason)
-  await assert.rejects(retries.failed(anApiError(503)), ApiError)
+  await assert.rejects(retries.waitForRetry(anApiError(503)), ApiError)
 })
 
 test('a pause is always between a half and the whole of its step', () => {

@@ -24,16 +24,16 @@ export class Retries {
     this.#onRetry = options.onRetry
   }
 
-  succeeded(): void {
+  reset(): void {
     this.#failures = 0
   }
 
   /** Resolves when the next attempt is due; throws errors that a retry cannot fix. */
-  async failed(error: unknown): Promise<void> {
-    if (this.#signal?.aborted === true || !isPassing(error)) throw error
+  async waitForRetry(error: unknown): Promise<void> {
+    if (this.#signal?.aborted === true || !isTransient(error)) throw error
     const { timing } = this.#connection
-    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
-    const delayMs = Math.max(asked, backoffMs(this.#failures, timing.random()))
+    const requestedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+    const delayMs = Math.max(requestedMs, backoffMs(this.#failures, timing.random()))
     this.#failures += 1
     this.#onRetry?.(error, delayMs)
     await pause(timing, delayMs, this.#signal)
@@ -44,7 +44,7 @@ export class Retries {
  * Reports whether a retry may succeed: a busy, starting or unreachable server may recover, while
  * rejections and malformed responses will not change.
  */
-export function isPassing(error: unknown): error is ApiError | ConnectionError {
+export function isTransient(error: unknown): error is ApiError | ConnectionError {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500
   if (!(error instanceof ConnectionError)) return false
   return error.reason !== 'redirect' && error.reason !== 'unreadable'

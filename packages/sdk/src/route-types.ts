@@ -1,5 +1,4 @@
-import type { Input, Route, Shape, V1Routes, v2 } from '@reeve/contract'
-import type { ExecSession } from './exec/types.ts'
+import type { Input, Route, Infer, V1Routes, v2, TtySize } from '@reeve/contract'
 
 /**
  * Argument and result types of the client's methods, computed from the routes. Each type depends on
@@ -28,20 +27,20 @@ export type RawBody = string | Uint8Array | ReadableStream<Uint8Array>
 export type RequestOf<R extends Route> = ParamsPart<R> & QueryPart<R> & BodyPart<R> & CallOptions
 
 type ParamsPart<R extends Route> = R extends { readonly params: infer P extends Schema }
-  ? { readonly params: Shape<P> }
+  ? { readonly params: Infer<P> }
   : unknown
 
 type QueryPart<R extends Route> = R extends { readonly query: infer Q extends Schema }
-  ? object extends Shape<Q>
-    ? { readonly query?: Lenient<Shape<Q>> | undefined }
-    : { readonly query: Lenient<Shape<Q>> }
+  ? object extends Infer<Q>
+    ? { readonly query?: OptionalOrUndefined<Infer<Q>> | undefined }
+    : { readonly query: OptionalOrUndefined<Infer<Q>> }
   : unknown
 
 /**
  * Allows undefined for optional parameters, so that callers need not build the object
  * conditionally.
  */
-type Lenient<T> = {
+type OptionalOrUndefined<T> = {
   readonly [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K]
 }
 
@@ -49,14 +48,14 @@ type BodyPart<R extends Route> = R extends { readonly body: infer B extends Sche
   ? R extends { readonly bodyType: string }
     ? { readonly body: RawBody }
     : R['path'] extends `/v1/${string}`
-      ? { readonly body: Input<Shape<B>> }
-      : null extends Shape<B>
-        ? { readonly body?: Shape<B> | undefined }
-        : { readonly body: Shape<B> }
+      ? { readonly body: Input<Infer<B>> }
+      : null extends Infer<B>
+        ? { readonly body?: Infer<B> | undefined }
+        : { readonly body: Infer<B> }
   : unknown
 
 /** The subset of `Headers` that the client uses. */
-export interface AnswerHeaders {
+export interface ResponseHeaders {
   get(name: string): string | null
 }
 
@@ -65,7 +64,7 @@ export interface Reply<Data> {
   /** The body; undefined when it is empty. */
   readonly data: Data
   readonly status: number
-  readonly headers: AnswerHeaders
+  readonly headers: ResponseHeaders
   /** Workload API: index for the next blocking query. */
   readonly index: number | undefined
   /** Workload API: token of the next page; undefined on the last one. */
@@ -85,20 +84,20 @@ type SuccessStatus = 200 | 201 | 202 | 204 | 304
  */
 export type DataOf<R extends Route> = R extends { readonly streams: true }
   ? ReadableStream<Uint8Array>
-  : AnswerData<R['answers'][SuccessStatus & keyof R['answers']]>
+  : ResponseData<R['answers'][SuccessStatus & keyof R['answers']]>
 
-type AnswerData<A> = A extends { readonly schema: infer S extends Schema }
+type ResponseData<A> = A extends { readonly schema: infer S extends Schema }
   ? A extends { readonly contentType: infer C }
     ? ContentData<C, S>
-    : Shape<S>
+    : Infer<S>
   : undefined
 
 /** The route tables use only these content types; a test of the client verifies it. */
 type ContentData<C, S extends Schema> =
-  Shape<S> extends { readonly BYTES_PER_ELEMENT: number }
+  Infer<S> extends { readonly BYTES_PER_ELEMENT: number }
     ? Uint8Array
     : C extends 'application/json'
-      ? Shape<S>
+      ? Infer<S>
       : C extends 'text/plain'
         ? string
         : Uint8Array
@@ -117,15 +116,15 @@ type ResultOf<R extends Route> = R['answers'] extends { readonly 101: unknown }
   ? ExecSession
   : Reply<DataOf<R>>
 
-type IdsOf<Wanted> = {
+type RouteIdsMatching<Wanted> = {
   [Id in RouteId]: Routes[Id] extends Wanted ? Id : never
 }[RouteId]
 
 /** Routes with blocking queries. */
-export type BlockingRouteId = IdsOf<{ readonly blocking: true }>
+export type BlockingRouteId = RouteIdsMatching<{ readonly blocking: true }>
 
 /** Paginated lists of either API. */
-export type PagedRouteId = IdsOf<
+export type PagedRouteId = RouteIdsMatching<
   | { readonly query: { readonly properties: { readonly next_token: unknown } } }
   | { readonly query: { readonly properties: { readonly 'page[number]': unknown } } }
 >
@@ -142,3 +141,24 @@ export type ItemOf<Id extends PagedRouteId> =
 
 /** Routes whose body is a sequence of frames: followed files and logs. */
 export type FrameRouteId = 'streamFile' | 'streamLogs' | 'monitorAgent'
+
+/** A command that runs inside an allocation. */
+export interface ExecSession {
+  readonly stdout: AsyncIterable<Uint8Array>
+  /** Empty with a terminal, which merges it into `stdout`. */
+  readonly stderr: AsyncIterable<Uint8Array>
+  readonly stdin: ExecInput
+  /** Exit code. Rejects if the session ends before the command; both outputs throw then. */
+  readonly exit: Promise<number>
+  /** Resizes the terminal. */
+  resize(size: TtySize): void
+  /** Closes the session; the server kills the command. */
+  close(): void
+}
+
+export interface ExecInput {
+  /** Resolves once the data is sent: back-pressure for fast writers. */
+  write(data: string | Uint8Array): Promise<void>
+  /** Closes the input of the command. */
+  close(): Promise<void>
+}

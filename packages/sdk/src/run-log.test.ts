@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from './client.ts'
-import { followRunLog, logLine } from './run-log.ts'
+import { followRunLog, formatLogLine } from './run-documents.ts'
 
 test('run log: it is read to its end, without its marks', async () => {
   const log = Buffer.from('\u0002grün\nlast\n\u0003')
@@ -31,5 +31,5 @@ const LINES = [
 ] as const
 for (const [line, text] of LINES)
   test(`run log: the line ${line} is shown as ${JSON.stringify(text)}`, () => {
-    assert.equal(logLine(line), text)
+    assert.equal(formatLogLine(line), text)
   })

@@ -1,8 +1,8 @@
 import { LIMITS } from './limits.ts'
 
-/** Time and chance as a capability, so that tests and simulation decide both. */
+/** Timers and random numbers, replaceable in tests and simulations. */
 export interface Timing {
-  /** Calls `wake` once after `delayMs`; what it returns cancels it and may be called twice. */
+  /** Calls `wake` once after `delayMs`; returns an idempotent cancel function. */
   after(delayMs: number, wake: () => void): () => void
   /** A number in [0, 1). */
   random(): number
@@ -16,7 +16,7 @@ export const systemTiming: Timing = {
   random: () => Math.random(),
 }
 
-/** Returns after the delay; throws the reason of the signal when that comes first. */
+/** Resolves after the delay; rejects with the reason of the signal if it aborts first. */
 export async function pause(timing: Timing, delayMs: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,19 +1,19 @@
-import { createQueryClient } from './data/query-client.ts'
+import { createQueryClient } from './data/api-query.ts'
 import { LiveProvider } from './data/live.tsx'
-import { ConfirmProvider } from './parts/confirm.tsx'
-import { FailureBoundary } from './parts/failure-boundary.tsx'
-import { ToastProvider } from './parts/toasts.tsx'
+import { ConfirmProvider } from './components/dialog.tsx'
+import { ErrorBoundary } from './components/error-message.tsx'
+import { ToastProvider } from './components/toasts.tsx'
 import { Outlet } from './routing/outlet.tsx'
-import { routes } from './routes/all.ts'
+import { routes } from './site-map.ts'
 import { SessionProvider } from './session/session.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const queryClient = createQueryClient()
 
-/** The pages of Reeve: a view onto its two APIs, with no right beyond that of the token. */
+/** The web UI: a client of the two APIs, without privileges beyond those of the token. */
 export function App() {
   return (
-    <FailureBoundary>
+    <ErrorBoundary>
       <SessionProvider queryClient={queryClient}>
         <LiveProvider>
           <ToastProvider>
@@ -25,6 +25,6 @@ export function App() {
           </ToastProvider>
         </LiveProvider>
       </SessionProvider>
-    </FailureBoundary>
+    </ErrorBoundary>
   )
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
-import { FIRST_COMMANDS } from '../src/parts/first-commands.ts'
+import { FIRST_COMMANDS } from '../src/commands.ts'
 import { PROGRAM, startProgram } from './program.ts'
 
 /** On a machine that is busy with other tests. */

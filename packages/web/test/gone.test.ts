@@ -38,7 +38,7 @@ test('what is left of a purged job is shown', { skip: noBrowser }, () =>
       query: { purge: true },
     })
     await page.goto(visit.here('/jobs/purged'))
-    await page.getByRole('heading', { name: 'What is still known of it' }).waitFor()
+    await page.getByRole('heading', { name: 'Remaining records' }).waitFor()
     await page.getByText('job-deregister').first().waitFor()
     await checkAccess(page)
   }),
@@ -51,10 +51,10 @@ test('a verdict on a job that never came to be leads to no page of it', { skip: 
     await assert.rejects(runFile(visit.program.client, tooMany))
     const { data } = await visit.program.client.v1.listPolicyVerdicts()
     await page.goto(visit.here(`/verdicts/${data[0]?.ID ?? ''}?namespace=default`))
-    await page.getByText('denied: there is no such job now.').waitFor()
+    await page.getByText('denied: not found.').waitFor()
     assert.equal(await page.locator('#main a[href*="/jobs/denied"]').count(), 0)
     await page.goto(visit.here('/jobs/denied'))
-    await page.getByRole('link', { name: /^Verdict / }).click()
+    await page.getByRole('link', { name: /^Policy decision / }).click()
     await page.waitForURL('**/ui/verdicts/**')
   }),
 )

@@ -81,12 +81,12 @@ test('code that somebody else uploads is not written over unseen', { skip }, asy
   await page.reload()
   await note.waitFor()
   await checkAccess(page)
-  await page.getByRole('button', { name: 'Overwrite with mine' }).click()
+  await page.getByRole('button', { name: 'Overwrite' }).click()
   await note.waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Code', exact: true }).waitFor()
   await editor.fill('main = rule { 3 < 4 }\n')
   await upload(policy, '# theirs again\nmain = rule { false }\n')
-  await page.getByRole('button', { name: 'Use theirs' }).click()
+  await page.getByRole('button', { name: 'Load current version' }).click()
   await editor.getByText('# theirs again').waitFor()
   await note.waitFor({ state: 'detached' })
   await page.close()
@@ -111,27 +111,27 @@ test('a long tag does not make the page wide', { skip }, async () => {
   }
 })
 
-test('a policy that was not asked is not shown as passed', { skip }, async () => {
+test('a skipped policy is not shown as passed', { skip }, async () => {
   const small = 'main = rule { all job.task_groups as g { g.count <= 3 } }\n'
   const aboutJobs = await makePolicy('small-jobs', 'native', small)
   await makeSet('job-rules', 'native', aboutJobs)
   const page = await open(`/runs/${await makeRun('unasked')}`)
   const outcome = page.getByRole('listitem').filter({ hasText: 'small-jobs' })
-  await outcome.getByText('It was not asked: it is about a job.').waitFor()
-  await outcome.getByText('not asked', { exact: true }).waitFor()
+  await outcome.getByText('Skipped: it is about a job.').waitFor()
+  await outcome.getByText('skipped', { exact: true }).waitFor()
   assert.equal(await outcome.getByText('passed').count(), 0)
   await checkAccess(page)
   await page.close()
 })
 
-test('what a policy was not asked about is counted apart in a replay', { skip }, async () => {
+test('a replay counts skipped subjects separately', { skip }, async () => {
   const aboutJobs = await makePolicy('few-jobs', 'native', 'main = rule { job.id is "a" }\n')
   await makeRun('replayed')
   const page = await open(`/policies/${aboutJobs}?pane=replay`)
   await page.getByRole('button', { name: 'Replay', exact: true }).click()
-  const said = page.getByRole('status').filter({ hasText: 'would have been denied' })
-  await said.getByText(/^0 judged, 0 did not pass, 0 would have been denied\.$/).waitFor()
-  await said.getByText(/^\d+ more not asked about: it is about a job\.$/).waitFor()
+  const said = page.getByRole('status').filter({ hasText: 'would be denied' })
+  await said.getByText(/^0 evaluated, 0 failed, 0 would be denied\.$/).waitFor()
+  await said.getByText(/^\d+ skipped: it is about a job\.$/).waitFor()
   await page.close()
 })
 

@@ -148,7 +148,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 
 test('without a token the governance pages say how to sign in', { skip }, async () => {
   const page = await browser.open(here('/organizations'))
-  await page.getByText('Sign in to see this').waitFor()
+  await page.getByText('Sign-in required').waitFor()
   await checkAccess(page)
   await page.close()
 })
@@ -173,7 +173,7 @@ test('an organization is made, used, changed and deleted', { skip }, async () =>
   await page.keyboard.press('Enter')
   await heading(page, 'globex').waitFor()
   await page.getByRole('link', { name: 'Settings' }).click()
-  await page.getByLabel('Whoever passes over a policy has to say why').check()
+  await page.getByLabel('Require a comment for policy overrides').check()
   await button(page, 'Save settings').click()
   await page.getByText('The settings are saved.').waitFor()
   await page.getByRole('link', { name: 'Audit trail' }).click()
@@ -229,7 +229,7 @@ test('a team is made and given rights', { skip }, async () => {
   await page.keyboard.press('Enter')
   await heading(page, 'platform').waitFor()
   await page.getByLabel('Manage policies', { exact: true }).click()
-  await page.getByText('Manage policies is given.').waitFor()
+  await page.getByText('Granted Manage policies.').waitFor()
   await page.close()
 })
 
@@ -252,7 +252,7 @@ test('a policy is made, shows where it is broken, and is saved', { skip }, async
   await page.getByText('Code, not saved').waitFor()
   await button(page, 'Save').click()
   await page.getByText('The code is saved.').waitFor()
-  await page.getByText('reads', { exact: true }).waitFor()
+  await page.getByText('valid', { exact: true }).waitFor()
   await page.close()
 })
 
@@ -273,7 +273,7 @@ test('a policy is replayed on history before it is saved', { skip }, async () =>
   const page = await open(`/organizations/acme/policies/${fewInstances}?pane=replay`)
   await page.getByRole('textbox', { name: 'Code of the policy' }).fill(FEW_CHANGES)
   await button(page, 'Replay').click()
-  await page.getByText('1 would have been denied').waitFor()
+  await page.getByText('1 would be denied').waitFor()
   await page.getByRole('link', { name: run }).waitFor()
   await checkAccess(page)
   await page.close()
@@ -295,13 +295,13 @@ test('a policy set gets a parameter and loses a policy', { skip }, async () => {
   await page.getByPlaceholder('Policy', { exact: true }).fill('few-instances')
   await page.locator('.picker button:not([aria-disabled=true])', { hasText: 'Add' }).click()
   await button(page, 'Remove few-instances from policies').click()
-  await page.getByText('few-instances is taken out.').waitFor()
+  await page.getByText('few-instances is removed.').waitFor()
   await page.close()
 })
 
 test('a run shows the line that stopped it, and is let through', { skip }, async () => {
   const page = await open(`/organizations/acme/runs/${run}`)
-  await page.getByText('waits for an override').waitFor()
+  await page.getByText('policy override needed').waitFor()
   await page.locator('mark', { hasText: 'length(plan.resource_changes) <= 1' }).waitFor()
   await checkAccess(page)
   await page.locator('button:not([aria-disabled=true])', { hasText: 'Override…' }).click()
@@ -313,7 +313,7 @@ test('a run shows the line that stopped it, and is let through', { skip }, async
 
 test('a denied job appears by itself, with the line of the policy', { skip }, async () => {
   const page = await open('/verdicts')
-  await page.getByText('No job was denied').waitFor()
+  await page.getByText('No policy decisions').waitFor()
   const task = { Name: 'web', Driver: 'raw_exec', Config: { command: '/bin/true' } }
   const group = { Name: 'web', Count: 9, Tasks: [task] }
   await assert.rejects(
@@ -383,13 +383,13 @@ test('lists are put into another order, which is in the address', { skip }, asyn
 
 test('the access of a team is set right by right', { skip }, async () => {
   const page = await open(`/organizations/acme/projects/${project}`)
-  await button(page, 'Rights… of readers').click()
-  const form = page.getByRole('dialog', { name: 'Rights of the team' })
+  await button(page, 'Permissions… of readers').click()
+  const form = page.getByRole('dialog', { name: 'Permissions of the team' })
   await form.getByLabel('Runs').selectOption('plan')
   await form.getByLabel('Locking').check()
   await checkAccess(page)
   await form.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The rights are saved.').waitFor()
+  await page.getByText('The permissions are saved.').waitFor()
   await page.getByLabel('Access of readers').getByText('custom').waitFor({ state: 'attached' })
   const { data } = await admin.v2.listTeamProjectAccesses({
     query: { 'filter[project][id]': project },
@@ -408,7 +408,7 @@ test(
   async () => {
     const page = await open('/organizations/acme/tokens')
     const own = page.getByRole('region', { name: 'Token of the organization' })
-    await own.getByText('There is none.').waitFor()
+    await own.getByText('No token.').waitFor()
     await own.getByRole('button', { name: 'New token…' }).click()
     await checkAccess(page)
     await button(page, 'Create the token').click()
@@ -418,7 +418,7 @@ test(
     await button(page, 'Done').click()
     await own.getByRole('button', { name: /^Revoke…/ }).click()
     await button(page, 'Revoke the token').click()
-    await own.getByText('There is none.').waitFor()
+    await own.getByText('No token.').waitFor()
     await page.goto(here('/organizations/acme/teams'))
     await page.getByRole('link', { name: 'readers' }).click()
     await button(page, 'New token…').click()
@@ -454,9 +454,9 @@ test('a tag key is reserved, and offered where tags are edited', { skip }, async
   const page = await open('/organizations/acme/tag-keys')
   await button(page, 'New tag key…').click()
   await page.getByLabel('Key', { exact: true }).fill('cost-center')
-  await page.getByLabel('Workspaces have the value of their project').check()
+  await page.getByLabel('Disable overrides in workspaces').check()
   await button(page, 'Save').click()
-  await page.getByRole('row', { name: /cost-center.*value of their project/ }).waitFor()
+  await page.getByRole('row', { name: /cost-center.*cannot be overridden/ }).waitFor()
   await page.goto(here(`/organizations/acme/projects/${project}`))
   await button(page, 'Edit tags').click()
   await page.locator('datalist option[value=cost-center]').waitFor({ state: 'attached' })
@@ -489,12 +489,12 @@ test('a limited token sees what it may, and why not the rest', { skip }, async (
   assert.equal(await edit.getAttribute('aria-disabled'), 'true')
   await edit.focus()
   await page
-    .getByText(/it takes a team with Manage projects/)
+    .getByText(/requires a team with Manage projects/)
     .first()
     .waitFor()
   await checkAccess(page)
   await page.goto(here('/organizations/acme/policies'))
-  await page.getByText(/it takes the owners team, or a team with/).waitFor()
+  await page.getByText(/requires the owners team, or a team with/).waitFor()
   await checkAccess(page)
   await page.close()
 })

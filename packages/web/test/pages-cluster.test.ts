@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { routes } from '../src/routes/all.ts'
+import { routes } from '../src/site-map.ts'
 import { ADDRESSES, isGoverning } from './addresses.ts'
 import { walkPages } from './walk.ts'
 

@@ -46,7 +46,7 @@ test('who is signed out signs in first, and then sees the wanted page', { skip }
   await checkAccess(page)
   await page.getByRole('textbox', { name: 'Token' }).fill('not-a-token')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('alert').getByText('The server does not know this token.').waitFor()
+  await page.getByRole('alert').getByText('Unknown token.').waitFor()
   await checkAccess(page)
   await page.getByRole('textbox', { name: 'Token' }).fill(readerSecret)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()

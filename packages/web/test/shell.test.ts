@@ -55,7 +55,7 @@ test('the keys are shown with ?, and g j goes to the jobs', { skip: noBrowser },
   await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   await checkAccess(page)
   await page.keyboard.press('?')
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   await checkAccess(page)
   await page.keyboard.press('Escape')
   await page.keyboard.press('g')
@@ -133,8 +133,8 @@ test(
     const width: unknown = await page.evaluate('document.documentElement.scrollWidth')
     assert.equal(width, 390)
     await page.getByRole('button', { name: 'Pages' }).click()
-    await page.getByRole('navigation', { name: 'Pages' }).getByText('Run a job').click()
-    await page.getByRole('heading', { name: 'Run a job', level: 1 }).waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).getByText('Submit job').click()
+    await page.getByRole('heading', { name: 'Submit job', level: 1 }).waitFor()
     await checkAccess(page)
     await page.close()
   },
@@ -170,7 +170,7 @@ for (const { status, isWell, message, title } of banners)
       const json = { server: { ok: isWell, message } }
       await page.route('**/v1/agent/health**', (route) => route.fulfill({ status, json }))
       await page.goto(visit.here('/node-pools'))
-      const banner = page.getByRole('complementary', { name: 'State of the server' })
+      const banner = page.getByRole('complementary', { name: 'Server status' })
       await banner.getByText(title).waitFor()
       await banner.getByText(message).waitFor()
       await settle(page)
@@ -181,7 +181,7 @@ for (const { status, isWell, message, title } of banners)
 
 test('a banner compares the clocks, and is not there while all is well', { skip: noBrowser }, () =>
   visit.browser.within({}, async (page) => {
-    const banner = page.getByRole('complementary', { name: 'State of the server' })
+    const banner = page.getByRole('complementary', { name: 'Server status' })
     const answered = page.waitForResponse('**/v1/agent/health**')
     await page.goto(visit.here('/node-pools'))
     await (await answered).finished()

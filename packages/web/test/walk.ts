@@ -141,12 +141,11 @@ async function checkCommands(page: Page, href: string): Promise<void> {
 const HARMLESS = [
   /^Copy/,
   /^Download/,
-  /^(Pause|Clear|Go on)/,
+  /^(Pause|Clear|Resume)/,
   /^Try again$/,
   /^Sign (in|out)/,
   /^(Show|Hide) values$/,
   /^(Cancel|Close)$/,
-  /^Keep as is$/,
   /^Discard draft$/,
   /^Open in the editor$/,
   /new (allocations|evaluations): show them$/,

@@ -32,7 +32,7 @@ export interface RunningAgent {
 }
 
 const READY_MS_MAX = 90_000
-const LOOK_MS = 25
+const POLL_MS = 25
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -120,24 +120,24 @@ export async function waitFor(
   while (!(await isTrue())) {
     if (performance.now() - startedMs > msMax)
       throw new Error(`waited ${Math.round(msMax / 1_000)} s for ${what}`)
-    await pause(LOOK_MS)
+    await pause(POLL_MS)
   }
 }
 
 /** A folder that a check may fill, readable by other users; removed afterwards. */
-export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Promise<T> {
+export async function withTempFolder<T>(use: (folder: string) => Promise<T> | T): Promise<T> {
   const folder = fs.mkdtempSync('/tmp/reeve-check-')
   fs.chmodSync(folder, 0o755)
   try {
     return await use(folder)
   } finally {
-    unmountBelow(folder)
+    unmountUnder(folder)
     fs.rmSync(folder, { recursive: true, force: true })
   }
 }
 
 /** An agent of root keeps secrets of allocations in memory, on mounts that outlive it. */
-function unmountBelow(folder: string): void {
+function unmountUnder(folder: string): void {
   const points = fs
     .readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RUNTIME_FLAGS } from '../cache.ts'
 import { run } from '../opened.ts'
-import { files, MEGABYTE, skipped, when, type Check } from './check.ts'
+import { installedFiles, MEGABYTE, skipped, passIf, type Check } from './check.ts'
 
 export const build: readonly Check[] = [
   {
@@ -16,7 +16,7 @@ export const build: readonly Check[] = [
           'build the same commit in another directory and name it in REEVE_OTHER_BUILD',
         )
       const [a, b] = [folder, other].map((one) => fs.readFileSync(join(one, 'SHA256SUMS'), 'utf8'))
-      return when(a === b, `${folder} and ${other}`)
+      return passIf(a === b, `${folder} and ${other}`)
     },
   },
   {
@@ -24,17 +24,17 @@ export const build: readonly Check[] = [
     title: 'no path of the build machine in any file',
     run: (release) => {
       const root = Buffer.from(`${process.cwd()}/`)
-      const found = files(release).filter(({ data }) => data.includes(root))
-      return when(found.length === 0, found.map(({ path }) => path).join(', ') || 'none')
+      const found = installedFiles(release).filter(({ data }) => data.includes(root))
+      return passIf(found.length === 0, found.map(({ path }) => path).join(', ') || 'none')
     },
   },
   {
     number: 3,
     title: 'no large file besides the runtime, modules and web UI',
     run: (release) => {
-      const large = files(release).filter(({ data }) => data.length > MEGABYTE)
+      const large = installedFiles(release).filter(({ data }) => data.length > MEGABYTE)
       const odd = large.filter(({ path }) => !/^(?:lib\/node$|program\/|web\/)/.test(path))
-      return when(odd.length === 0, odd.map(({ path }) => path).join(', ') || 'none')
+      return passIf(odd.length === 0, odd.map(({ path }) => path).join(', ') || 'none')
     },
   },
   {
@@ -42,7 +42,7 @@ export const build: readonly Check[] = [
     title: 'the tarball has at most 45 MB',
     run: (release) => {
       const { size } = fs.statSync(release.file('.tar.xz'))
-      return when(size <= 45 * MEGABYTE, `${(size / MEGABYTE).toFixed(1)} MB`)
+      return passIf(size <= 45 * MEGABYTE, `${(size / MEGABYTE).toFixed(1)} MB`)
     },
   },
   {
@@ -53,7 +53,7 @@ export const build: readonly Check[] = [
       const file = join(release.installation, 'libexec', name)
       const isStatic = run('readelf', ['-d', file]).includes('no dynamic section')
       const { size } = fs.statSync(file)
-      return when(isStatic && size <= 250_000, `${name}, ${size} bytes`)
+      return passIf(isStatic && size <= 250_000, `${name}, ${size} bytes`)
     },
   },
   {
@@ -70,7 +70,7 @@ export const build: readonly Check[] = [
       const odd = libraries.filter((name) => !LIBRARIES.test(name))
       const versions = [...said.matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor))
       const newest = Math.max(...versions)
-      return when(odd.length === 0 && newest <= 28, `GLIBC_2.${newest}, ${libraries.join(' ')}`)
+      return passIf(odd.length === 0 && newest <= 28, `GLIBC_2.${newest}, ${libraries.join(' ')}`)
     },
   },
   {
@@ -81,7 +81,7 @@ export const build: readonly Check[] = [
       const missing = parts(installation).filter(
         ({ name, version }) => !notice.includes(`\n${name} ${version} (`),
       )
-      return when(missing.length === 0, missing.map(({ name }) => name).join(', ') || 'all')
+      return passIf(missing.length === 0, missing.map(({ name }) => name).join(', ') || 'all')
     },
   },
   {
@@ -90,7 +90,7 @@ export const build: readonly Check[] = [
     run: ({ installation }) => {
       const names = new Set(parts(installation).map(({ name }) => name))
       const wanted = ['node', 'reeve-task', 'libatomic', 'musl', 'fastify', 'classic-level']
-      return when(
+      return passIf(
         wanted.every((name) => names.has(name)),
         `${names.size} parts`,
       )
@@ -100,14 +100,14 @@ export const build: readonly Check[] = [
     number: 9,
     title: 'every module that begins a thread or a process is in the bundle',
     run: (release) => {
-      const modules = files(release).filter(({ path }) => /^program\/.*\.js$/.test(path))
+      const modules = installedFiles(release).filter(({ path }) => /^program\/.*\.js$/.test(path))
       const known = new Set(modules.map(({ path }) => path))
       const begun = modules.flatMap(({ path, data }) =>
         [...data.toString().matchAll(BEGUN)].map(([, name = '']) => join(dirname(path), name)),
       )
       const missing = begun.filter((path) => !known.has(path))
       const isRight = begun.length > 0 && missing.length === 0
-      return when(isRight, missing.join(', ') || `${begun.length} references`)
+      return passIf(isRight, missing.join(', ') || `${begun.length} references`)
     },
   },
   {
@@ -128,7 +128,7 @@ export const build: readonly Check[] = [
         )
         const accepted = said.match(/was accepted/g)?.length ?? 0
         const rejected = said.match(/was rejected/g)?.length ?? 0
-        return when(accepted > 10 && rejected === 0, `${accepted} accepted, ${rejected} rejected`)
+        return passIf(accepted > 10 && rejected === 0, `${accepted} accepted, ${rejected} rejected`)
       } finally {
         fs.rmSync(moved, { recursive: true })
       }

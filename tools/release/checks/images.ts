@@ -4,8 +4,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { RUNTIME_FLAGS } from '../cache.ts'
 import { run, type OpenedRelease } from '../opened.ts'
-import { freePort, waitFor, withFolder } from './agent.ts'
-import { isTool, skipped, when, whenSaid, type Check, type Outcome } from './check.ts'
+import { freePort, waitFor, withTempFolder } from './agent.ts'
+import { isTool, skipped, passIf, passIfMatches, type Check, type Outcome } from './check.ts'
 
 const USER = 10_001
 const CONTAINER_MS_MAX = 90_000
@@ -21,7 +21,7 @@ interface Container {
   readonly use?: (address: string) => Promise<string>
 }
 
-interface Ended {
+interface EndedContainer {
   readonly said: string
   readonly code: number
 }
@@ -32,7 +32,10 @@ function serverArgs(port: number): readonly string[] {
 }
 
 /** Runs a container until it answers and was used, or until it has ended by itself. */
-async function inContainer(release: OpenedRelease, container: Container): Promise<Ended> {
+async function withContainer(
+  release: OpenedRelease,
+  container: Container,
+): Promise<EndedContainer> {
   const image = load(release, container.image)
   const port = await freePort()
   const address = `http://127.0.0.1:${port}`
@@ -87,16 +90,16 @@ export const images: readonly Check[] = [
     title: 'server image: read-only, without capabilities, as its own user; ends with 0',
     run: (release) =>
       withPodman(() =>
-        withFolder(async (folder) => {
+        withTempFolder(async (folder) => {
           const volume = `${dataFolder(folder, USER)}:/var/lib/reeve/server`
-          const { said, code } = await inContainer(release, {
+          const { said, code } = await withContainer(release, {
             image: 'server',
             options: [...RESTRICTED, '--volume', volume],
             args: serverArgs,
             use: async (address) => `UI ${(await fetch(`${address}/ui/`)).status}`,
           })
-          const outcome = whenSaid(said, [/^UI 200$/m], 'serves the API and the UI')
-          return code === 0 ? outcome : when(false, `exit ${code}: ${said.slice(-400)}`)
+          const outcome = passIfMatches(said, [/^UI 200$/m], 'serves the API and the UI')
+          return code === 0 ? outcome : passIf(false, `exit ${code}: ${said.slice(-400)}`)
         }),
       ),
   },
@@ -105,15 +108,15 @@ export const images: readonly Check[] = [
     title: 'server image: a volume with lost+found',
     run: (release) =>
       withPodman(() =>
-        withFolder(async (folder) => {
+        withTempFolder(async (folder) => {
           const data = dataFolder(folder, USER)
           fs.mkdirSync(join(data, 'lost+found'), { mode: 0o700 })
-          const { said, code } = await inContainer(release, {
+          const { said, code } = await withContainer(release, {
             image: 'server',
             options: [...RESTRICTED, '--volume', `${data}:/var/lib/reeve/server`],
             args: serverArgs,
           })
-          return when(code === 0, code === 0 ? 'starts' : said.slice(-400))
+          return passIf(code === 0, code === 0 ? 'starts' : said.slice(-400))
         }),
       ),
   },
@@ -122,19 +125,19 @@ export const images: readonly Check[] = [
     title: "server image: a volume of root's is refused with a sentence",
     run: (release) =>
       withPodman(() =>
-        withFolder(async (folder) => {
-          const { said, code } = await inContainer(release, {
+        withTempFolder(async (folder) => {
+          const { said, code } = await withContainer(release, {
             image: 'server',
             options: [...RESTRICTED, '--volume', `${dataFolder(folder, 0)}:/var/lib/reeve/server`],
             args: serverArgs,
           })
           return code === 1
-            ? whenSaid(
+            ? passIfMatches(
                 said,
                 [/cannot be (?:made|created|written)|EACCES/],
                 said.trim().slice(0, 200),
               )
-            : when(false, `exit ${code}: ${said.slice(-400)}`)
+            : passIf(false, `exit ${code}: ${said.slice(-400)}`)
         }),
       ),
   },
@@ -156,7 +159,7 @@ export const images: readonly Check[] = [
         ]
         const said = run('podman', ['run', ...limited, image, ...RUNTIME_FLAGS, '-e', script])
         const megabytes = Number(said.trim().split('\n').at(-1))
-        return when(megabytes < 1024, `${megabytes.toFixed(0)} MB of 1024 MB`)
+        return passIf(megabytes < 1024, `${megabytes.toFixed(0)} MB of 1024 MB`)
       }),
   },
   {
@@ -164,13 +167,13 @@ export const images: readonly Check[] = [
     title: 'node image without rights: exec is unhealthy, with its reason',
     run: (release) =>
       withPodman(async () => {
-        const { said } = await inContainer(release, {
+        const { said } = await withContainer(release, {
           image: 'node',
           options: [],
           args: (port) => ['agent', '--dev', '--http-port', String(port)],
           use: async (address) => await execHealth(address),
         })
-        return whenSaid(said, [/^exec false \S+/m], /^exec .*$/m.exec(said)?.[0] ?? '')
+        return passIfMatches(said, [/^exec false \S+/m], /^exec .*$/m.exec(said)?.[0] ?? '')
       }),
   },
   {
@@ -184,7 +187,7 @@ export const images: readonly Check[] = [
         const own = fs.readFileSync(file)
         return !own.equals(fs.readFileSync(file.replace(release.folder, other)))
       })
-      return when(differ.length === 0, differ.join(', ') || 'server and node')
+      return passIf(differ.length === 0, differ.join(', ') || 'server and node')
     },
   },
 ]

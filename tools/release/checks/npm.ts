@@ -4,8 +4,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { run, type OpenedRelease } from '../opened.ts'
 import { driverHealth, saidByTask } from './tarball.ts'
-import { withAgent, withFolder } from './agent.ts'
-import { fromTests, skipped, when, type Check, type Outcome } from './check.ts'
+import { withAgent, withTempFolder } from './agent.ts'
+import { fromTests, skipped, passIf, type Check, type Outcome } from './check.ts'
 
 const TOO_OLD = [20, 22, 24] as const
 
@@ -30,7 +30,7 @@ function nodeOf(folder: string, major: number): string | undefined {
 }
 
 async function onOldNodes(release: OpenedRelease): Promise<Outcome> {
-  return await withFolder((folder) => {
+  return await withTempFolder((folder) => {
     const program = install(release, join(folder, 'without'), '--omit=optional')
     const problems: string[] = []
     for (const major of TOO_OLD) {
@@ -40,7 +40,7 @@ async function onOldNodes(release: OpenedRelease): Promise<Outcome> {
       const isSentence = /^Reeve needs Node 26 or newer; this is v\d+\.\d+\.\d+\.\n$/.test(stderr)
       if (status !== 1 || !isSentence) problems.push(`on ${major}: exit ${status}, ${stderr}`)
     }
-    return when(problems.length === 0, problems.join(' ') || 'one sentence on 20, 22 and 24')
+    return passIf(problems.length === 0, problems.join(' ') || 'one sentence on 20, 22 and 24')
   })
 }
 
@@ -54,13 +54,13 @@ export const npm: readonly Check[] = [
     number: 42,
     title: 'npm: installs without scripts a program that runs tasks with exec',
     run: (release) =>
-      withFolder(async (folder) => {
+      withTempFolder(async (folder) => {
         const program = [install(release, folder, '--ignore-scripts')]
         return await withAgent({ program, args: ['--dev'] }, async (agent) => {
           const health = await driverHealth(agent, 'exec')
-          if (process.getuid?.() !== 0) return when(/^false .*root/.test(health), health)
+          if (process.getuid?.() !== 0) return passIf(/^false .*root/.test(health), health)
           const said = await saidByTask(agent, 'exec')
-          return when(said.includes('ready'), `exec ${health}`)
+          return passIf(said.includes('ready'), `exec ${health}`)
         })
       }),
   },
@@ -85,7 +85,7 @@ export const npm: readonly Check[] = [
         return [...missing.map((file) => `${name}: no ${file}`), ...tests]
       })
       const isRight = packed.length > 0 && problems.length === 0
-      return when(isRight, problems.slice(0, 5).join(', ') || `${packed.length} packages`)
+      return passIf(isRight, problems.slice(0, 5).join(', ') || `${packed.length} packages`)
     },
   },
 ]

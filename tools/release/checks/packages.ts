@@ -5,8 +5,16 @@ import { join } from 'node:path'
 import { inRoot, type OpenedRelease } from '../opened.ts'
 import { saidByTask } from './tarball.ts'
 import { withAgent } from './agent.ts'
-import { isTool, skipped, when, whenSaid, type Check, type Outcome } from './check.ts'
-import { firstJob, HEALTHY } from './first-job.ts'
+import {
+  isTool,
+  skipped,
+  passIf,
+  passIfMatches,
+  type Check,
+  type Outcome,
+  firstJobScript,
+  HEALTHY,
+} from './check.ts'
 
 /** The output of one life of the Debian package, which several checks read. */
 const lives = new WeakMap<OpenedRelease, string | undefined>()
@@ -30,7 +38,7 @@ ${RUNNING}
 echo '# edited' >>/etc/reeve.d/reeve.hcl
 dpkg -i /tmp/reeve.deb >/dev/null
 echo "after the upgrade: $(tail -1 /etc/reeve.d/reeve.hcl)"
-${firstJob('/usr/bin/reeve')}
+${firstJobScript('/usr/bin/reeve')}
 ${UPGRADE_WITH_TASK}
 mkdir -p /var/lib/reeve/server
 dpkg -r reeve
@@ -75,7 +83,7 @@ kill $agent; wait $agent 2>/dev/null || :
 
 function fromDeb(release: OpenedRelease, wanted: readonly RegExp[], says: string): Outcome {
   const said = lifeOfDeb(release)
-  return said === undefined ? skipped(release.rootMissing) : whenSaid(said, wanted, says)
+  return said === undefined ? skipped(release.rootMissing) : passIfMatches(said, wanted, says)
 }
 
 const NO_SYSTEMD = 'needs a machine that was booted with systemd'
@@ -103,7 +111,7 @@ export const packages: readonly Check[] = [
       const said = stderr
         .split('\n')
         .filter((line) => /reeve-/.test(line) && !/is not executable|man reeve/.test(line))
-      return when(said.length === 0, said.join('; ') || 'both')
+      return passIf(said.length === 0, said.join('; ') || 'both')
     },
   },
   {
@@ -115,7 +123,7 @@ export const packages: readonly Check[] = [
         encoding: 'utf8',
       })
       const errors = stdout.split('\n').filter((line) => line.startsWith('E: '))
-      return when(errors.length === 0, errors.join('; ') || 'no errors')
+      return passIf(errors.length === 0, errors.join('; ') || 'no errors')
     },
   },
   {
@@ -156,7 +164,7 @@ export const packages: readonly Check[] = [
       const said = lifeOfDeb(release)
       if (said === undefined) return skipped(release.rootMissing)
       const left = said.match(/^left behind: .*$/gm) ?? []
-      return when(left.length === 0, left.join(' ') || 'nothing')
+      return passIf(left.length === 0, left.join(' ') || 'nothing')
     },
   },
   { number: 29, title: 'stopped units stay stopped', run: () => skipped(NO_SYSTEMD) },
@@ -177,7 +185,7 @@ export const packages: readonly Check[] = [
       const options = { program, args: ['--dev'] }
       const said = await withAgent(options, (agent) => saidByTask(agent, 'raw_exec'))
       const score = /^(-?\d+)$/m.exec(said)?.[1] ?? 'not printed'
-      return when(Number(score) >= 0, `oom_score_adj of the task: ${score}`)
+      return passIf(Number(score) >= 0, `oom_score_adj of the task: ${score}`)
     },
   },
   {
@@ -199,7 +207,7 @@ export const packages: readonly Check[] = [
 
 /** The version file of the storage is made one newer, as a later release would write it. */
 async function olderOnNewer(release: OpenedRelease): Promise<Outcome> {
-  const { withFolder } = await import('./agent.ts')
+  const { withTempFolder: withFolder } = await import('./agent.ts')
   return await withFolder(async (folder) => {
     const program = [join(release.installation, 'bin/reeve')]
     const args = ['--server', '--data-dir', folder]
@@ -214,7 +222,11 @@ async function olderOnNewer(release: OpenedRelease): Promise<Outcome> {
       { encoding: 'utf8', timeout: 60_000 },
     )
     const isSame = fs.readFileSync(file, 'utf8') === newer
-    const outcome = whenSaid(`${stdout}${stderr}`, [/A newer Reeve wrote it/], 'refused, unchanged')
-    return status === 1 && isSame ? outcome : when(false, `exit ${status}, unchanged: ${isSame}`)
+    const outcome = passIfMatches(
+      `${stdout}${stderr}`,
+      [/A newer Reeve wrote it/],
+      'refused, unchanged',
+    )
+    return status === 1 && isSame ? outcome : passIf(false, `exit ${status}, unchanged: ${isSame}`)
   })
 }

@@ -4,9 +4,18 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { startUpRatios } from '../figures.ts'
 import { inRoot, run, type OpenedRelease } from '../opened.ts'
-import { waitFor, withAgent, withFolder, writeJob, type RunningAgent } from './agent.ts'
-import { files, reeve, skipped, when, whenSaid, type Check, type Outcome } from './check.ts'
-import { firstJob, HEALTHY } from './first-job.ts'
+import { waitFor, withAgent, withTempFolder, writeJob, type RunningAgent } from './agent.ts'
+import {
+  installedFiles,
+  runInstalledProgram,
+  skipped,
+  passIf,
+  passIfMatches,
+  type Check,
+  type Outcome,
+  firstJobScript,
+  HEALTHY,
+} from './check.ts'
 
 const FIRST_JOB_MS_MAX = 60_000
 const NOBODY = 65_534
@@ -48,7 +57,7 @@ const TASK_MS_MAX = 30_000
 
 /** The output of a task of the driver about itself. */
 export async function saidByTask(agent: RunningAgent, driver: string): Promise<string> {
-  return await withFolder(async (folder) => {
+  return await withTempFolder(async (folder) => {
     agent.cli('job', 'run', writeJob(folder, 'self', driver))
     const logs = (): string => agent.cli('alloc', 'logs', '--job', 'self')
     await waitFor(() => logs().includes('ready'), 'the output of the task', TASK_MS_MAX)
@@ -63,8 +72,8 @@ export const tarball: readonly Check[] = [
     number: 11,
     title: 'a first job in an empty Debian root within 60 s',
     run: (release) =>
-      inDebian(release, firstJob, (said, tookMs) =>
-        when(
+      inDebian(release, firstJobScript, (said, tookMs) =>
+        passIf(
           HEALTHY.test(said) && tookMs <= FIRST_JOB_MS_MAX,
           `${(tookMs / 1_000).toFixed(1)} s from unpacking to a healthy deployment`,
         ),
@@ -77,7 +86,7 @@ export const tarball: readonly Check[] = [
       if (process.getuid?.() !== 0) return skipped('needs root, to become another user')
       const options = { program: programOf(release), args: ['--dev'], uid: NOBODY }
       const health = await withAgent(options, (agent) => driverHealth(agent, 'exec'))
-      return when(/^false .*root/i.test(health), health)
+      return passIf(/^false .*root/i.test(health), health)
     },
   },
   {
@@ -85,16 +94,21 @@ export const tarball: readonly Check[] = [
     title: 'nothing is written below the installation',
     run: (release) => {
       const hashes = (): string =>
-        files(release)
+        installedFiles(release)
           .map(({ path, data }) => `${path} ${createHash('md5').update(data).digest('hex')}`)
           .join('\n')
       const before = hashes()
-      reeve(release, 'job', 'status', '--help')
-      reeve(release, 'config', 'validate', join(release.installation, 'share/examples/server.hcl'))
+      runInstalledProgram(release, 'job', 'status', '--help')
+      runInstalledProgram(
+        release,
+        'config',
+        'validate',
+        join(release.installation, 'share/examples/server.hcl'),
+      )
       run(join(release.installation, 'bin/reeve'), ['version'], {
         env: { HOME: '/nonexistent', NODE_OPTIONS: '--stack-trace-limit=20' },
       })
-      return when(before === hashes(), 'after commands as root, also with other flags')
+      return passIf(before === hashes(), 'after commands as root, also with other flags')
     },
   },
   {
@@ -108,7 +122,7 @@ export const tarball: readonly Check[] = [
         env: { HOME: '/nonexistent', PATH: '/usr/bin:/bin' },
       })
       fs.rmSync(link)
-      return when(said.startsWith(`reeve ${release.version} (commit `), said.trim())
+      return passIf(said.startsWith(`reeve ${release.version} (commit `), said.trim())
     },
   },
   {
@@ -121,7 +135,7 @@ export const tarball: readonly Check[] = [
 code=0; ${program} version 2>&1 || code=$?; echo "code $code"
 `,
         (said) =>
-          whenSaid(said, [/needs glibc .* libstdc\+\+ \(/, /^code 1$/m], 'a sentence, exit 1'),
+          passIfMatches(said, [/needs glibc .* libstdc\+\+ \(/, /^code 1$/m], 'a sentence, exit 1'),
       ),
   },
   {
@@ -131,7 +145,7 @@ code=0; ${program} version 2>&1 || code=$?; echo "code $code"
       const options = { program: programOf(release), args: ['--dev'] }
       const said = await withAgent(options, (agent) => saidByTask(agent, 'raw_exec'))
       const leaked = said.match(/^(?:LD_LIBRARY_PATH|NODE_\w+|MALLOC_\w+)=.*$/gm) ?? []
-      return when(leaked.length === 0, leaked.join(' ') || 'none of ours')
+      return passIf(leaked.length === 0, leaked.join(' ') || 'none of ours')
     },
   },
   {
@@ -140,8 +154,9 @@ code=0; ${program} version 2>&1 || code=$?; echo "code $code"
     run: (release) =>
       inDebian(
         release,
-        (program) => `mount -t tmpfs -o noexec,nosuid,mode=1777 tmpfs /tmp\n${firstJob(program)}`,
-        (said) => whenSaid(said, [HEALTHY], 'a first job'),
+        (program) =>
+          `mount -t tmpfs -o noexec,nosuid,mode=1777 tmpfs /tmp\n${firstJobScript(program)}`,
+        (said) => passIfMatches(said, [HEALTHY], 'a first job'),
       ),
   },
   {
@@ -153,11 +168,11 @@ code=0; ${program} version 2>&1 || code=$?; echo "code $code"
     number: 19,
     title: 'no text speaks of a checkout or npm',
     run: (release) => {
-      const own = files(release).filter(({ path }) =>
+      const own = installedFiles(release).filter(({ path }) =>
         /^(?:program\/.*\.js|bin\/|share\/)/.test(path),
       )
       const found = own.filter(({ data }) => HINT.test(data.toString()))
-      return when(found.length === 0, found.map(({ path }) => path).join(', ') || 'none')
+      return passIf(found.length === 0, found.map(({ path }) => path).join(', ') || 'none')
     },
   },
   {
@@ -166,7 +181,7 @@ code=0; ${program} version 2>&1 || code=$?; echo "code $code"
     run: (release) => {
       const ratios = startUpRatios(release.installation)
       const isRight = ratios.every(({ ratio }) => ratio <= START_RATIO_MAX)
-      return when(isRight, ratios.map((one) => `${one.name} ${one.ratio.toFixed(2)}`).join(', '))
+      return passIf(isRight, ratios.map((one) => `${one.name} ${one.ratio.toFixed(2)}`).join(', '))
     },
   },
 ]
@@ -195,7 +210,7 @@ async function devCluster(release: OpenedRelease): Promise<Outcome> {
   try {
     await waitFor(() => isOver() || /leader/i.test(said), 'a leader', CLUSTER_MS_MAX)
     if (/PostgreSQL was not found|does not run as root/.test(said)) return skipped(said.trim())
-    return whenSaid(said, [/leader/i], 'two servers, one of them leads')
+    return passIfMatches(said, [/leader/i], 'two servers, one of them leads')
   } finally {
     child.kill('SIGINT')
     await waitFor(isOver, 'the end of dev-cluster', CLUSTER_MS_MAX)

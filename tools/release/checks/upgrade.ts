@@ -2,11 +2,19 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { REPOSITORY_ROOT as root } from '../../source/run.ts'
+import { REPOSITORY_ROOT as root } from '../../source/finding.ts'
 import { foldFragments, readFragments } from '../fragments.ts'
 import { openRelease, run, type OpenedRelease } from '../opened.ts'
-import { withFolder } from './agent.ts'
-import { fromTests, isTool, reeve, skipped, when, type Check, type Outcome } from './check.ts'
+import { withTempFolder } from './agent.ts'
+import {
+  fromTests,
+  isTool,
+  runInstalledProgram,
+  skipped,
+  passIf,
+  type Check,
+  type Outcome,
+} from './check.ts'
 import { nodesBesideServers, serversOnOneDatabase } from './versions.ts'
 
 interface Installed {
@@ -74,7 +82,7 @@ const MISTAKES: readonly Mistake[] = [
 const WRONG_KEY = 'RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3'
 
 async function checkInstaller(release: OpenedRelease): Promise<Outcome> {
-  return await withFolder((folder) => {
+  return await withTempFolder((folder) => {
     const of = installing(release, folder)
     const problems: string[] = []
     const expect = (isRight: boolean, what: string, found: Installed): void => {
@@ -103,7 +111,7 @@ async function checkInstaller(release: OpenedRelease): Promise<Outcome> {
     const version = run(join(of.prefix, 'bin/reeve'), ['version'])
     expect(version.startsWith('reeve '), version, { status: 0, stderr: '' })
     const says = `installs twice; refuses ${MISTAKES.map(({ name }) => name).join(', ')}`
-    return when(
+    return passIf(
       problems.length === 0,
       problems.join('; ') || (isSigned ? `${says}, a wrong key` : says),
     )
@@ -112,7 +120,9 @@ async function checkInstaller(release: OpenedRelease): Promise<Outcome> {
 
 /** `version.json` of the Debian package, and what the program says. */
 function sameVersions(release: OpenedRelease): Outcome {
-  const said: Record<string, unknown> = JSON.parse(reeve(release, 'version', '--json'))
+  const said: Record<string, unknown> = JSON.parse(
+    runInstalledProgram(release, 'version', '--json'),
+  )
   const texts = [fs.readFileSync(join(release.installation, 'version.json'), 'utf8')]
   const inDeb = spawnSync(
     'sh',
@@ -128,7 +138,7 @@ function sameVersions(release: OpenedRelease): Outcome {
     const wanted: Record<string, unknown> = JSON.parse(text)
     return ['version', 'commit', 'builtAt'].every((name) => said[name] === wanted[name])
   })
-  return when(isRight, JSON.stringify(said))
+  return passIf(isRight, JSON.stringify(said))
 }
 
 const NEXT = 'name a build of another version in REEVE_NEXT_BUILD'
@@ -162,7 +172,7 @@ export const upgrade: readonly Check[] = [
       const fragments = readFragments(join(root, 'changes'))
       const folded = foldFragments(fragments)
       const isSame = folded === foldFragments(fragments.toReversed())
-      return when(isSame, `${fragments.length} fragments, ${folded.split('\n').length} lines`)
+      return passIf(isSame, `${fragments.length} fragments, ${folded.split('\n').length} lines`)
     },
   },
   {
@@ -187,7 +197,7 @@ export const upgrade: readonly Check[] = [
       fromTests(
         `${SOURCE}/storage/embedded/damage.test.ts`,
         `${SOURCE}/storage/postgres/postgres-database.test.ts`,
-        `${SOURCE}/agent/store/storage.test.ts`,
+        `${SOURCE}/agent/store/agent-storage.test.ts`,
         `${SOURCE}/main/check-snapshot.test.ts`,
         'packages/reeve/test/api/channel-version.test.ts',
       ),

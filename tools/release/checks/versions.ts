@@ -2,19 +2,19 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { findPackagedPostgres } from '../../../packages/reeve/src/main/dev-cluster/packaged-postgres.ts'
-import { REPOSITORY_ROOT as root } from '../../source/run.ts'
+import { findPackagedPostgres } from '../../../packages/reeve/src/main/dev-cluster/find-postgres.ts'
+import { REPOSITORY_ROOT as root } from '../../source/finding.ts'
 import { run, type OpenedRelease } from '../opened.ts'
 import {
   freePort,
   startAgent,
   waitFor,
   withAgent,
-  withFolder,
+  withTempFolder,
   writeJob,
   type RunningAgent,
 } from './agent.ts'
-import { skipped, when, type Outcome } from './check.ts'
+import { skipped, passIf, type Outcome } from './check.ts'
 
 const STEP_MS_MAX = 60_000
 
@@ -33,11 +33,11 @@ export async function nodesBesideServers(
     [next, release],
   ] as const)
     said.push(await nodeBesideServer(server, node))
-  return when(true, said.join('; '))
+  return passIf(true, said.join('; '))
 }
 
 async function nodeBesideServer(server: OpenedRelease, node: OpenedRelease): Promise<string> {
-  return await withFolder(async (folder) => {
+  return await withTempFolder(async (folder) => {
     const data = join(folder, 'server')
     const args = ['--server', '--data-dir', data]
     return await withAgent({ program: programOf(server), args }, async (leader) => {
@@ -92,7 +92,7 @@ export async function serversOnOneDatabase(
 ): Promise<Outcome> {
   const programs = postgresPrograms()
   if (programs === undefined) return skipped('PostgreSQL is not installed')
-  return await withFolder(
+  return await withTempFolder(
     async (folder) =>
       await withPostgres(programs, folder, async (database) => {
         const cluster = { database, folder, key: 'k'.repeat(32), ports: new Map<string, number>() }
@@ -125,7 +125,7 @@ export async function serversOnOneDatabase(
           for (const job of ['kept', 'after'])
             serverOf(running, first).cli('job', 'stop', '--purge', job)
           const order = [first, of, first].map(({ version }) => version).join(', ')
-          return when(kept, `led by ${order}; ${task.length} task kept its process: ${kept}`)
+          return passIf(kept, `led by ${order}; ${task.length} task kept its process: ${kept}`)
         } finally {
           await node.stop()
           for (const server of running.values()) await server.stop()

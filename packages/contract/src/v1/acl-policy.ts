@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { read, remove, watch, write } from './define.ts'
-import { Named, Index, Nullable, type Input, type Shape } from '../shape.ts'
-import { done, ok } from './answer.ts'
-import { Base64 } from './identifier.ts'
-import { prefix, Text } from './query.ts'
+import { read, remove, blockingRead, write } from './define.ts'
+import { Named, Index, Nullable, type Input, type Infer } from '../schema.ts'
+import { Base64, emptyResponse, jsonResponse } from './shared-schemas.ts'
+import { prefixQuery, TextParameter } from './query.ts'
 
 export const JobAcl = Type.Object(
   {
@@ -15,7 +14,7 @@ export const JobAcl = Type.Object(
   },
   { $id: 'JobAcl', description: 'The workload whose identity the policy is attached to.' },
 )
-export type JobAcl = Shape<typeof JobAcl>
+export type JobAcl = Infer<typeof JobAcl>
 
 const stubFields = {
   Name: Type.String(),
@@ -30,7 +29,7 @@ export const AclPolicyStub = Type.Object(stubFields, {
   $id: 'AclPolicyStub',
   description: 'An access policy in a list.',
 })
-export type AclPolicyStub = Shape<typeof AclPolicyStub>
+export type AclPolicyStub = Infer<typeof AclPolicyStub>
 
 const PathRule = Type.Object({ PathSpec: Type.String(), Capabilities: Type.Array(Type.String()) })
 const named = {
@@ -63,19 +62,19 @@ export const AclPolicyRules = Type.Object(
   },
   { $id: 'AclPolicyRules', description: 'The rules of a policy after parsing.' },
 )
-export type AclPolicyRules = Shape<typeof AclPolicyRules>
+export type AclPolicyRules = Infer<typeof AclPolicyRules>
 
 export const AclPolicyRecord = Type.Object(
   { ...stubFields, Rules: Type.String({ description: 'The text as it was submitted.' }) },
   { $id: 'AclPolicyRecord', description: 'A named set of access rules, as it is stored.' },
 )
-export type AclPolicyRecord = Shape<typeof AclPolicyRecord>
+export type AclPolicyRecord = Infer<typeof AclPolicyRecord>
 
 export const AclPolicy = Type.Object(
   { ...AclPolicyRecord.properties, RulesJSON: AclPolicyRules },
   { $id: 'AclPolicy', description: 'A named set of access rules.' },
 )
-export type AclPolicy = Shape<typeof AclPolicy>
+export type AclPolicy = Infer<typeof AclPolicy>
 
 export const AclPolicyRequest = Named('AclPolicyRequest', {
   Name: Type.String({ description: 'The one in the path.' }),
@@ -83,7 +82,7 @@ export const AclPolicyRequest = Named('AclPolicyRequest', {
   Rules: Type.String(),
   JobACL: Nullable(JobAcl),
 })
-export type AclPolicyRequest = Input<Shape<typeof AclPolicyRequest>>
+export type AclPolicyRequest = Input<Infer<typeof AclPolicyRequest>>
 
 export const AclAccess = Type.Object(
   {
@@ -95,7 +94,7 @@ export const AclAccess = Type.Object(
   },
   { $id: 'AclAccess', description: 'Whether the caller holds a capability.' },
 )
-export type AclAccess = Shape<typeof AclAccess>
+export type AclAccess = Infer<typeof AclAccess>
 
 export const aclPolicyRoutes = routes('ACL policies', {
   checkAccess: read('/acl/can', {
@@ -109,26 +108,29 @@ export const aclPolicyRoutes = routes('ACL policies', {
             '`host_volume:mount-readonly`, `variables:write`; or `management`.',
         }),
       ),
-      name: Text('The node pool, the host volume, or the path of the variable.'),
+      name: TextParameter('The node pool, the host volume, or the path of the variable.'),
     },
-    returns: ok(AclAccess, 'The answer.'),
+    returns: jsonResponse(AclAccess, 'The answer.'),
     errors: { 400: 'The capability is unknown, or its kind needs a name.' },
     needs: 'any',
   }),
-  listAclPolicies: watch('/acl/policies', {
+  listAclPolicies: blockingRead('/acl/policies', {
     summary: 'List access policies.',
-    query: { prefix },
-    returns: ok(Type.Array(AclPolicyStub), 'All for management; else those of the token.'),
+    query: { prefix: prefixQuery },
+    returns: jsonResponse(
+      Type.Array(AclPolicyStub),
+      'All for management; else those of the token.',
+    ),
     needs: 'any valid ACL token',
   }),
-  listOwnAclPolicies: watch('/acl/policy/self', {
+  listOwnAclPolicies: blockingRead('/acl/policy/self', {
     summary: 'List the access policies of the token of the caller.',
-    returns: ok(Type.Array(AclPolicyRecord), 'The policies.'),
+    returns: jsonResponse(Type.Array(AclPolicyRecord), 'The policies.'),
     needs: 'any valid ACL token',
   }),
-  readAclPolicy: watch('/acl/policy/:policy_name', {
+  readAclPolicy: blockingRead('/acl/policy/:policy_name', {
     summary: 'Read one access policy.',
-    returns: ok(AclPolicy, 'The policy.'),
+    returns: jsonResponse(AclPolicy, 'The policy.'),
     errors: { 404: '`ACL policy not found`' },
     needs: 'management, or a token that has the policy',
   }),
@@ -136,14 +138,14 @@ export const aclPolicyRoutes = routes('ACL policies', {
     summary: 'Create or change an access policy.',
     region: 'authoritative',
     body: AclPolicyRequest,
-    returns: done('The policy is stored.'),
+    returns: emptyResponse('The policy is stored.'),
     errors: { 400: 'The name, the description or the rules are invalid.' },
     needs: 'management',
   }),
   deleteAclPolicy: remove('/acl/policy/:policy_name', {
     summary: 'Delete an access policy; an unknown one is no fault.',
     region: 'authoritative',
-    returns: done('The policy is deleted.'),
+    returns: emptyResponse('The policy is deleted.'),
     needs: 'management',
   }),
 })

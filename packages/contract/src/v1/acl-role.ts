@@ -1,13 +1,12 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { remove, watch, write } from './define.ts'
-import { Named, Index, type Input, type Shape } from '../shape.ts'
-import { done, ok, refused } from './answer.ts'
-import { Base64, Uuid } from './identifier.ts'
-import { prefix } from './query.ts'
+import { remove, blockingRead, write } from './define.ts'
+import { Named, Index, type Input, type Infer } from '../schema.ts'
+import { Base64, emptyResponse, jsonResponse, textError, Uuid } from './shared-schemas.ts'
+import { prefixQuery } from './query.ts'
 
 export const AclRolePolicyLink = Named('AclRolePolicyLink', { Name: Type.String() })
-export type AclRolePolicyLink = Shape<typeof AclRolePolicyLink>
+export type AclRolePolicyLink = Infer<typeof AclRolePolicyLink>
 
 /** Lists show the same fields. */
 export const AclRole = Type.Object(
@@ -22,7 +21,7 @@ export const AclRole = Type.Object(
   },
   { $id: 'AclRole', description: 'A named set of access policies.' },
 )
-export type AclRole = Shape<typeof AclRole>
+export type AclRole = Infer<typeof AclRole>
 
 export const AclRoleRequest = Named('AclRoleRequest', {
   ID: Type.String({ description: 'On update the one in the path.' }),
@@ -30,23 +29,25 @@ export const AclRoleRequest = Named('AclRoleRequest', {
   Description: Type.String(),
   Policies: Type.Array(AclRolePolicyLink),
 })
-export type AclRoleRequest = Input<Shape<typeof AclRoleRequest>>
+export type AclRoleRequest = Input<Infer<typeof AclRoleRequest>>
 
-const unknownRole = refused('`ACL role not found`')
-const invalidRole = refused('The role is invalid, its name taken, or one of its policies unknown.')
+const unknownRole = textError('`ACL role not found`')
+const invalidRole = textError(
+  'The role is invalid, its name taken, or one of its policies unknown.',
+)
 
 export const aclRoleRoutes = routes('ACL roles', {
-  listAclRoles: watch('/acl/roles', {
+  listAclRoles: blockingRead('/acl/roles', {
     summary: 'List roles.',
-    query: { prefix },
-    returns: ok(Type.Array(AclRole), 'All for management; else those of the token.'),
+    query: { prefix: prefixQuery },
+    returns: jsonResponse(Type.Array(AclRole), 'All for management; else those of the token.'),
     needs: 'any valid ACL token',
   }),
   createAclRole: write('/acl/role', {
     summary: 'Create a role.',
     region: 'authoritative',
     body: AclRoleRequest,
-    returns: ok(AclRole, 'The role.'),
+    returns: jsonResponse(AclRole, 'The role.'),
     answers: { 400: invalidRole },
     needs: 'management',
   }),
@@ -54,26 +55,26 @@ export const aclRoleRoutes = routes('ACL roles', {
     summary: 'Change a role.',
     region: 'authoritative',
     body: AclRoleRequest,
-    returns: ok(AclRole, 'The role.'),
+    returns: jsonResponse(AclRole, 'The role.'),
     answers: { 400: invalidRole, 404: unknownRole },
     needs: 'management',
   }),
-  readAclRole: watch('/acl/role/:role_id', {
+  readAclRole: blockingRead('/acl/role/:role_id', {
     summary: 'Read one role.',
-    returns: ok(AclRole, 'The role.'),
+    returns: jsonResponse(AclRole, 'The role.'),
     answers: { 404: unknownRole },
     needs: 'management, or a token that has the role',
   }),
-  readAclRoleByName: watch('/acl/role/name/:role_name', {
+  readAclRoleByName: blockingRead('/acl/role/name/:role_name', {
     summary: 'Read the role of this name.',
-    returns: ok(AclRole, 'The role.'),
+    returns: jsonResponse(AclRole, 'The role.'),
     answers: { 404: unknownRole },
     needs: 'management, or a token that has the role',
   }),
   deleteAclRole: remove('/acl/role/:role_id', {
     summary: 'Delete a role.',
     region: 'authoritative',
-    returns: done('The role is deleted.'),
+    returns: emptyResponse('The role is deleted.'),
     answers: { 404: unknownRole },
     needs: 'management',
   }),

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, remove, watch, write } from './define.ts'
-import { Named, Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
-import { done, ok, refused } from './answer.ts'
-import { Base64 } from './identifier.ts'
-import { Flag } from './query.ts'
+import { list, remove, blockingRead, write } from './define.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Infer } from '../schema.ts'
+import { Base64, emptyResponse, jsonResponse, textError } from './shared-schemas.ts'
+import { FlagParameter } from './query.ts'
 
 export const TOKEN_TYPES = ['client', 'management'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
@@ -13,7 +12,7 @@ export const AclTokenRoleLink = Named('AclTokenRoleLink', {
   ID: Type.String(),
   Name: Type.String(),
 })
-export type AclTokenRoleLink = Shape<typeof AclTokenRoleLink>
+export type AclTokenRoleLink = Infer<typeof AclTokenRoleLink>
 
 const stubFields = {
   AccessorID: Type.String({ description: 'Names the token in public.' }),
@@ -34,7 +33,7 @@ export const AclTokenStub = Type.Object(stubFields, {
   $id: 'AclTokenStub',
   description: 'A token in a list.',
 })
-export type AclTokenStub = Shape<typeof AclTokenStub>
+export type AclTokenStub = Infer<typeof AclTokenStub>
 
 export const AclToken = Type.Object(
   {
@@ -44,7 +43,7 @@ export const AclToken = Type.Object(
   },
   { $id: 'AclToken', description: 'A credential of a caller, with its permissions.' },
 )
-export type AclToken = Shape<typeof AclToken>
+export type AclToken = Infer<typeof AclToken>
 
 export const AclTokenRequest = Named('AclTokenRequest', {
   AccessorID: Type.String({ description: 'On update the one in the path.' }),
@@ -59,12 +58,12 @@ export const AclTokenRequest = Named('AclTokenRequest', {
     description: 'A duration such as `8h`, or nanoseconds.',
   }),
 })
-export type AclTokenRequest = Input<Shape<typeof AclTokenRequest>>
+export type AclTokenRequest = Input<Infer<typeof AclTokenRequest>>
 
 export const AclBootstrapRequest = Named('AclBootstrapRequest', {
   BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }),
 })
-export type AclBootstrapRequest = Input<Shape<typeof AclBootstrapRequest>>
+export type AclBootstrapRequest = Input<Infer<typeof AclBootstrapRequest>>
 
 export const OneTimeToken = Type.Object(
   {
@@ -76,26 +75,26 @@ export const OneTimeToken = Type.Object(
   },
   { $id: 'OneTimeToken', description: 'May be exchanged once for the token that made it.' },
 )
-export type OneTimeToken = Shape<typeof OneTimeToken>
+export type OneTimeToken = Infer<typeof OneTimeToken>
 
 export const OneTimeTokenResponse = Named('OneTimeTokenResponse', {
   OneTimeToken: OneTimeToken,
   Index: Index(),
 })
-export type OneTimeTokenResponse = Shape<typeof OneTimeTokenResponse>
+export type OneTimeTokenResponse = Infer<typeof OneTimeTokenResponse>
 
 export const OneTimeTokenExchangeRequest = Named('OneTimeTokenExchangeRequest', {
   OneTimeSecretID: Type.String(),
 })
-export type OneTimeTokenExchangeRequest = Input<Shape<typeof OneTimeTokenExchangeRequest>>
+export type OneTimeTokenExchangeRequest = Input<Infer<typeof OneTimeTokenExchangeRequest>>
 
 export const OneTimeTokenExchangeResponse = Named('OneTimeTokenExchangeResponse', {
   Token: AclToken,
   Index: Index(),
 })
-export type OneTimeTokenExchangeResponse = Shape<typeof OneTimeTokenExchangeResponse>
+export type OneTimeTokenExchangeResponse = Infer<typeof OneTimeTokenExchangeResponse>
 
-const invalidToken = refused('The token is invalid, names an unknown role, or may not change so.')
+const invalidToken = textError('The token is invalid, names an unknown role, or may not change so.')
 
 /** Routes that anyone may call take a small body: it is received before the caller is known. */
 const OPEN_BODY_BYTES_MAX = 16 * 1024
@@ -106,14 +105,14 @@ export const aclTokenRoutes = routes('ACL tokens', {
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
     region: 'authoritative',
     body: AclBootstrapRequest,
-    returns: ok(AclToken, 'The token, with its secret.'),
+    returns: jsonResponse(AclToken, 'The token, with its secret.'),
     errors: { 400: 'ACLs are disabled, already bootstrapped, or the secret is not a UUID.' },
     needs: 'none',
   }),
   listAclTokens: list('/acl/tokens', {
     summary: 'List tokens, without their secrets.',
-    query: { global: Flag('Only tokens that are copied to every region.') },
-    returns: ok(
+    query: { global: FlagParameter('Only tokens that are copied to every region.') },
+    returns: jsonResponse(
       Type.Array(AclTokenStub),
       'The tokens, oldest first, or by accessor with `prefix` or `global`.',
     ),
@@ -124,7 +123,7 @@ export const aclTokenRoutes = routes('ACL tokens', {
     summary: 'Create a token.',
     region: 'body',
     body: AclTokenRequest,
-    returns: ok(AclToken, 'The token, with its secret.'),
+    returns: jsonResponse(AclToken, 'The token, with its secret.'),
     answers: { 400: invalidToken },
     needs: 'management',
   }),
@@ -132,31 +131,31 @@ export const aclTokenRoutes = routes('ACL tokens', {
     summary: 'Change a token.',
     region: 'body',
     body: AclTokenRequest,
-    returns: ok(AclToken, 'The token.'),
+    returns: jsonResponse(AclToken, 'The token.'),
     answers: { 400: invalidToken },
     needs: 'management',
   }),
-  readAclToken: watch('/acl/token/:accessor_id', {
+  readAclToken: blockingRead('/acl/token/:accessor_id', {
     summary: 'Read one token.',
-    returns: ok(AclToken, 'The token.'),
+    returns: jsonResponse(AclToken, 'The token.'),
     errors: { 400: 'The accessor is not a UUID.', 404: '`ACL token not found`' },
     needs: 'management, or a SecretID matching the AccessorID',
   }),
-  readOwnAclToken: watch('/acl/token/self', {
+  readOwnAclToken: blockingRead('/acl/token/self', {
     summary: 'Read the token of the caller.',
-    returns: ok(AclToken, 'The token.'),
+    returns: jsonResponse(AclToken, 'The token.'),
     needs: 'any valid ACL token',
   }),
   deleteAclToken: remove('/acl/token/:accessor_id', {
     summary: 'Delete a token.',
     region: 'body',
-    returns: done('The token is deleted.'),
+    returns: emptyResponse('The token is deleted.'),
     errors: { 400: '`Cannot delete nonexistent tokens: <id>`' },
     needs: 'management',
   }),
   createOneTimeToken: write('/acl/token/onetime', {
     summary: 'Make a one-time token for the token of the caller.',
-    returns: ok(OneTimeTokenResponse, 'The one-time token; an earlier one is void.'),
+    returns: jsonResponse(OneTimeTokenResponse, 'The one-time token; an earlier one is void.'),
     errors: { 403: '`Permission denied`: the header `X-Service-Token` is not set or unknown.' },
     needs: 'any',
   }),
@@ -165,7 +164,10 @@ export const aclTokenRoutes = routes('ACL tokens', {
     growsState: false,
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
     body: OneTimeTokenExchangeRequest,
-    returns: ok(OneTimeTokenExchangeResponse, 'The token; the one-time token is used up.'),
+    returns: jsonResponse(
+      OneTimeTokenExchangeResponse,
+      'The token; the one-time token is used up.',
+    ),
     errors: {
       400: 'The body names no one-time token.',
       403: '`Permission denied`: it is unknown, expired or used.',

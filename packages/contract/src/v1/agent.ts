@@ -1,11 +1,16 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask, put, read, write } from './define.ts'
-import { Named, MapOf, type Shape } from '../shape.ts'
-import { done, ok, silent, TEXT_TYPE } from './answer.ts'
+import { unreplicatedRead, put, read, write } from './define.ts'
+import { Named, MapOf, type Infer } from '../schema.ts'
+import {
+  emptyResponse,
+  jsonResponse,
+  nodeTimeout,
+  OpaqueObject,
+  TEXT_TYPE,
+} from './shared-schemas.ts'
 import { StreamFrame } from './client-fs.ts'
-import { Opaque } from './identifier.ts'
-import { Flag, Repeated, Text } from './query.ts'
+import { FlagParameter, RepeatedParameter, TextParameter } from './query.ts'
 
 export const AgentHealthPart = Named('AgentHealthPart', {
   ok: Type.Boolean(),
@@ -16,7 +21,7 @@ export const AgentHealth = Type.Object(
   { client: Type.Optional(AgentHealthPart), server: Type.Optional(AgentHealthPart) },
   { $id: 'AgentHealth', description: 'Whether the parts of an agent are well.' },
 )
-export type AgentHealth = Shape<typeof AgentHealth>
+export type AgentHealth = Infer<typeof AgentHealth>
 
 export const MEMBER_STATUSES = ['alive', 'leaving', 'left', 'failed'] as const
 export type MemberStatus = (typeof MEMBER_STATUSES)[number]
@@ -37,7 +42,7 @@ export const AgentMember = Type.Object(
   },
   { $id: 'AgentMember', description: 'A server as another one sees it.' },
 )
-export type AgentMember = Shape<typeof AgentMember>
+export type AgentMember = Infer<typeof AgentMember>
 
 export const AgentMembers = Named('AgentMembers', {
   ServerName: Type.String(),
@@ -45,17 +50,17 @@ export const AgentMembers = Named('AgentMembers', {
   ServerDC: Type.String(),
   Members: Type.Array(AgentMember),
 })
-export type AgentMembers = Shape<typeof AgentMembers>
+export type AgentMembers = Infer<typeof AgentMembers>
 
 export const AgentSelf = Type.Object(
   {
-    config: Opaque('The configuration; secrets are shown as `<redacted>`.'),
+    config: OpaqueObject('The configuration; secrets are shown as `<redacted>`.'),
     stats: MapOf(MapOf(Type.String())),
     member: AgentMember,
   },
   { $id: 'AgentSelf', description: 'The agent that answers.' },
 )
-export type AgentSelf = Shape<typeof AgentSelf>
+export type AgentSelf = Infer<typeof AgentSelf>
 
 export const AgentJoinResponse = Named('AgentJoinResponse', {
   num_joined: Type.Integer(),
@@ -86,20 +91,20 @@ export const HostData = Type.Object(
       'that is not known to be harmless; `Disk` has the root and the data directory, by path.',
   },
 )
-export type HostData = Shape<typeof HostData>
+export type HostData = Infer<typeof HostData>
 
 export const AgentHostResponse = Named('AgentHostResponse', {
   AgentID: Type.String({ description: 'The node, or the name of the server.' }),
   HostData,
 })
-export type AgentHostResponse = Shape<typeof AgentHostResponse>
+export type AgentHostResponse = Infer<typeof AgentHostResponse>
 
 const Addresses = Type.Array(Type.String(), { description: '`host:port`' })
 
 /** Routes about one agent: the one that answers, another server, or a node. */
 const agentQuery = {
-  node_id: Text('The node, in place of a server.'),
-  server_id: Text('Name of the server, or `leader`; the server that answers when empty.'),
+  node_id: TextParameter('The node, in place of a server.'),
+  server_id: TextParameter('Name of the server, or `leader`; the server that answers when empty.'),
 }
 const agentErrors = {
   400: 'Both a node and a server are named, or a parameter is invalid.',
@@ -108,11 +113,13 @@ const agentErrors = {
 
 export const agentRoutes = {
   ...routes('Agent', {
-    readAgentHealth: ask('/agent/health', {
+    readAgentHealth: unreplicatedRead('/agent/health', {
       summary: 'Say whether the agent that answers is well.',
       answeredBy: 'self',
-      query: { type: Repeated('`client` or `server`: only this part. May be given twice.') },
-      returns: ok(AgentHealth, 'Every part asked for is well.'),
+      query: {
+        type: RepeatedParameter('`client` or `server`: only this part. May be given twice.'),
+      },
+      returns: jsonResponse(AgentHealth, 'Every part asked for is well.'),
       answers: { 500: { description: 'One is not.', schema: AgentHealth, contentType: TEXT_TYPE } },
       errors: { 400: '`type` is neither `client` nor `server`.' },
       needs: 'none',
@@ -120,19 +127,19 @@ export const agentRoutes = {
     readAgentSelf: read('/agent/self', {
       summary: 'Read configuration and state of the agent that answers.',
       answeredBy: 'self',
-      returns: ok(AgentSelf, 'The agent.'),
+      returns: jsonResponse(AgentSelf, 'The agent.'),
       needs: 'agent:read',
     }),
     listAgentMembers: read('/agent/members', {
       summary: 'List the servers that the agent knows.',
       answeredBy: 'self',
-      returns: ok(AgentMembers, 'The servers.'),
+      returns: jsonResponse(AgentMembers, 'The servers.'),
       needs: 'node:read',
     }),
     listAgentServers: read('/agent/servers', {
       summary: 'List the servers that the node of this agent connects to.',
       answeredBy: 'self',
-      returns: ok(Addresses, 'Their addresses; those of the cluster where no node runs.'),
+      returns: jsonResponse(Addresses, 'Their addresses; those of the cluster where no node runs.'),
       needs: 'agent:read',
     }),
     setAgentServers: put('/agent/servers', {
@@ -140,8 +147,8 @@ export const agentRoutes = {
       growsState: false,
       answeredBy: 'self',
       audit: 'always',
-      query: { address: Repeated('Address of a server; may be repeated.') },
-      returns: done('The node uses them for its next connection.'),
+      query: { address: RepeatedParameter('Address of a server; may be repeated.') },
+      returns: emptyResponse('The node uses them for its next connection.'),
       errors: {
         400: 'No address is given, one is invalid, or none can be reached.',
         501: 'The agent runs no node.',
@@ -154,8 +161,8 @@ export const agentRoutes = {
       growsState: false,
       answeredBy: 'self',
       audit: 'none',
-      query: { address: Repeated('Address of a server; may be repeated.') },
-      returns: ok(AgentJoinResponse, 'How many are members, and why the others are not.'),
+      query: { address: RepeatedParameter('Address of a server; may be repeated.') },
+      returns: jsonResponse(AgentJoinResponse, 'How many are members, and why the others are not.'),
       errors: { 400: 'No address is given.' },
       needs: 'agent:write',
     }),
@@ -166,13 +173,13 @@ export const agentRoutes = {
       audit: 'always',
       query: {
         node: Type.Optional(Type.String({ description: 'Name of the server; required.' })),
-        prune: Flag('Remove it from the list.'),
+        prune: FlagParameter('Remove it from the list.'),
       },
-      returns: done('The server is marked as left, or removed.'),
+      returns: emptyResponse('The server is marked as left, or removed.'),
       errors: { 400: 'No server is named, or it is alive.', 404: 'The server is unknown.' },
       needs: 'agent:write',
     }),
-    monitorAgent: ask('/agent/monitor', {
+    monitorAgent: unreplicatedRead('/agent/monitor', {
       summary: 'Follow the log of an agent.',
       answeredBy: 'named',
       streams: true,
@@ -184,23 +191,23 @@ export const agentRoutes = {
           }),
         ),
         ...agentQuery,
-        log_json: Flag('Lines as JSON.'),
-        plain: Flag('Only the text, without frames.'),
+        log_json: FlagParameter('Lines as JSON.'),
+        plain: FlagParameter('Only the text, without frames.'),
       },
-      returns: ok(
+      returns: jsonResponse(
         StreamFrame,
         'Frames, or text with `plain=true`. Lines that a slow reader misses are counted in a line.',
       ),
-      answers: { 504: silent },
+      answers: { 504: nodeTimeout },
       errors: agentErrors,
       needs: 'agent:read',
     }),
-    readAgentHost: ask('/agent/host', {
+    readAgentHost: unreplicatedRead('/agent/host', {
       summary: 'Read data of the machine of an agent, for diagnosis.',
       answeredBy: 'named',
       query: agentQuery,
-      returns: ok(AgentHostResponse, 'The machine; no secrets are included.'),
-      answers: { 504: silent },
+      returns: jsonResponse(AgentHostResponse, 'The machine; no secrets are included.'),
+      answers: { 504: nodeTimeout },
       errors: agentErrors,
       needs: 'agent:read',
     }),
@@ -209,18 +216,18 @@ export const agentRoutes = {
     readLeader: read('/status/leader', {
       summary: 'Read the address of the leader.',
       answeredBy: 'self',
-      returns: ok(Type.String(), 'The address; empty when there is no leader.'),
+      returns: jsonResponse(Type.String(), 'The address; empty when there is no leader.'),
       needs: 'none',
     }),
     listPeers: read('/status/peers', {
       summary: 'List the addresses of the servers.',
       answeredBy: 'self',
-      returns: ok(Addresses, 'The addresses.'),
+      returns: jsonResponse(Addresses, 'The addresses.'),
       needs: 'none',
     }),
     listRegions: read('/regions', {
       summary: 'List the known regions.',
-      returns: ok(Type.Array(Type.String()), 'The names, sorted.'),
+      returns: jsonResponse(Type.Array(Type.String()), 'The names, sorted.'),
       needs: 'none',
     }),
   }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 import { AllocatedPort, NetworkResource } from './network.ts'
 import { TaskLifecycle } from './task.ts'
 
@@ -10,7 +10,7 @@ export const ResourceTotals = Named('ResourceTotals', {
   DiskMB: Type.Integer(),
   Networks: Nullable(Type.Array(NetworkResource)),
 })
-export type ResourceTotals = Shape<typeof ResourceTotals>
+export type ResourceTotals = Infer<typeof ResourceTotals>
 
 export const AllocatedDevice = Named('AllocatedDevice', {
   Vendor: Type.String(),
@@ -18,7 +18,7 @@ export const AllocatedDevice = Named('AllocatedDevice', {
   Name: Type.String(),
   DeviceIDs: Type.Array(Type.String()),
 })
-export type AllocatedDevice = Shape<typeof AllocatedDevice>
+export type AllocatedDevice = Infer<typeof AllocatedDevice>
 
 export const AllocatedTaskResources = Named('AllocatedTaskResources', {
   Cpu: Type.Object({
@@ -29,7 +29,7 @@ export const AllocatedTaskResources = Named('AllocatedTaskResources', {
   Networks: Nullable(Type.Array(NetworkResource)),
   Devices: Nullable(Type.Array(AllocatedDevice)),
 })
-export type AllocatedTaskResources = Shape<typeof AllocatedTaskResources>
+export type AllocatedTaskResources = Infer<typeof AllocatedTaskResources>
 
 export const AllocatedSharedResources = Named('AllocatedSharedResources', {
   Networks: Nullable(Type.Array(NetworkResource)),
@@ -45,4 +45,4 @@ export const AllocatedResources = Type.Object(
   },
   { $id: 'AllocatedResources', description: 'Resources of a node that an allocation holds.' },
 )
-export type AllocatedResources = Shape<typeof AllocatedResources>
+export type AllocatedResources = Infer<typeof AllocatedResources>

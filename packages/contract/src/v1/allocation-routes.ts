@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask, collect, list, read, watch, write } from './define.ts'
-import { MapOf } from '../shape.ts'
+import { unreplicatedRead, collectGarbage, list, read, blockingRead, write } from './define.ts'
+import { MapOf } from '../schema.ts'
 import {
   Allocation,
   AllocationPauseRequest,
@@ -12,33 +12,33 @@ import {
   AllocationStub,
   EmptyObject,
 } from './allocation.ts'
-import { done, ok, refused, silent } from './answer.ts'
+import { emptyResponse, jsonResponse, textError, nodeTimeout } from './shared-schemas.ts'
 import { AllocationFailure } from './failure.ts'
 import { AllocationUsage, CheckResult } from './client-stats.ts'
-import { Flag, Text } from './query.ts'
+import { FlagParameter, TextParameter } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 
-const unknownAllocation = refused('`Unknown allocation "<id>"`, or its node cannot be reached.')
-const notUuid = refused('`alloc lookup failed: UUID must be 36 characters`')
+const unknownAllocation = textError('`Unknown allocation "<id>"`, or its node cannot be reached.')
+const notUuid = textError('`alloc lookup failed: UUID must be 36 characters`')
 
 export const allocationRoutes = routes('Allocations', {
   listAllocations: list('/allocations', {
     summary: 'List allocations.',
     cost: 2,
     query: {
-      resources: Flag('Include `AllocatedResources`.'),
-      task_states: Flag('Include the states of the tasks.', true),
+      resources: FlagParameter('Include `AllocatedResources`.'),
+      task_states: FlagParameter('Include the states of the tasks.', true),
     },
-    returns: ok(
+    returns: jsonResponse(
       Type.Array(AllocationStub),
       'The allocations, oldest first, or by id with `prefix`.',
     ),
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'namespace:read-job',
   }),
-  readAllocation: watch('/allocation/:alloc_id', {
+  readAllocation: blockingRead('/allocation/:alloc_id', {
     summary: 'Read one allocation, with its job.',
-    returns: ok(Allocation, 'The allocation.'),
+    returns: jsonResponse(Allocation, 'The allocation.'),
     answers: { 400: notUuid },
     errors: { 404: '`alloc not found`' },
     needs: 'namespace:read-job',
@@ -47,25 +47,25 @@ export const allocationRoutes = routes('Allocations', {
     summary: 'Stop an allocation and place another in its stead.',
     growsState: false,
     query: {
-      no_shutdown_delay: Flag('Skip the shutdown delays of group and tasks.'),
-      reschedule: Flag('Count it as a rescheduling.'),
+      no_shutdown_delay: FlagParameter('Skip the shutdown delays of group and tasks.'),
+      reschedule: FlagParameter('Count it as a rescheduling.'),
     },
-    returns: ok(AllocationStopResponse, 'An evaluation was made that will replace it.'),
+    returns: jsonResponse(AllocationStopResponse, 'An evaluation was made that will replace it.'),
     answers: { 400: notUuid },
     errors: { 404: '`allocation not found`' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  listAllocationServices: watch('/allocation/:alloc_id/services', {
+  listAllocationServices: blockingRead('/allocation/:alloc_id/services', {
     summary: 'List the services that an allocation registered.',
-    returns: ok(Type.Array(ServiceRegistration), 'The services.'),
+    returns: jsonResponse(Type.Array(ServiceRegistration), 'The services.'),
     answers: { 400: notUuid },
     errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
   readAllocationChecks: read('/allocation/:alloc_id/checks', {
     summary: 'Read the latest results of the health checks of an allocation.',
-    returns: ok(MapOf(CheckResult), 'The results by check id.'),
-    answers: { 400: notUuid, 504: silent },
+    returns: jsonResponse(MapOf(CheckResult), 'The results by check id.'),
+    answers: { 400: notUuid, 504: nodeTimeout },
     errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
@@ -73,7 +73,7 @@ export const allocationRoutes = routes('Allocations', {
     summary: 'Read why an allocation fails, what it wrote last, what follows and what to do.',
     answeredBy: 'leader',
     cost: 2,
-    returns: ok(AllocationFailure, 'The failure; null while nothing is wrong.'),
+    returns: jsonResponse(AllocationFailure, 'The failure; null while nothing is wrong.'),
     answers: { 400: notUuid },
     errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
@@ -81,8 +81,8 @@ export const allocationRoutes = routes('Allocations', {
   readClientAllocationChecks: read('/client/allocation/:alloc_id/checks', {
     summary: 'The same, asked of the node that runs the allocation.',
     answeredBy: 'leader',
-    returns: ok(MapOf(CheckResult), 'The results by check id.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    returns: jsonResponse(MapOf(CheckResult), 'The results by check id.'),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     needs: 'namespace:read-job',
   }),
   signalAllocation: write('/client/allocation/:alloc_id/signal', {
@@ -90,8 +90,8 @@ export const allocationRoutes = routes('Allocations', {
     growsState: false,
     audit: 'always',
     body: AllocationSignalRequest,
-    returns: ok(EmptyObject, 'The signal was sent.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    returns: jsonResponse(EmptyObject, 'The signal was sent.'),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     errors: { 400: 'The body is empty, the signal unknown, or the task unknown or not running.' },
     needs: 'namespace:alloc-lifecycle',
   }),
@@ -100,35 +100,38 @@ export const allocationRoutes = routes('Allocations', {
     growsState: false,
     audit: 'always',
     body: AllocationRestartRequest,
-    returns: ok(EmptyObject, 'The old processes have ended.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    returns: jsonResponse(EmptyObject, 'The old processes have ended.'),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     errors: { 400: 'The task is unknown or not running, or the allocation has ended.' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  readAllocationStats: ask('/client/allocation/:alloc_id/stats', {
+  readAllocationStats: unreplicatedRead('/client/allocation/:alloc_id/stats', {
     summary: 'Read what an allocation uses now.',
     answeredBy: 'leader',
-    query: { task: Text('Only this task.') },
-    returns: ok(AllocationUsage, 'The usage.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    query: { task: TextParameter('Only this task.') },
+    returns: jsonResponse(AllocationUsage, 'The usage.'),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     needs: 'namespace:read-job',
   }),
-  collectAllocation: collect('/client/allocation/:alloc_id/gc', {
+  collectAllocation: collectGarbage('/client/allocation/:alloc_id/gc', {
     summary: 'Remove what an ended allocation left on its node.',
     growsState: false,
     answeredBy: 'leader',
     audit: 'always',
-    returns: done('It is removed.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    returns: emptyResponse('It is removed.'),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     errors: { 400: '`No such allocation on client, or allocation not eligible for GC`' },
     needs: 'namespace:submit-job or namespace:gc-allocation',
   }),
-  readAllocationPause: ask('/client/allocation/:alloc_id/pause', {
+  readAllocationPause: unreplicatedRead('/client/allocation/:alloc_id/pause', {
     summary: 'Read whether the schedule of a task is overridden.',
     answeredBy: 'leader',
     query: { task: Type.String({ description: 'The task.' }) },
-    returns: ok(AllocationPauseState, 'The last override; `scheduled` when there is none.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    returns: jsonResponse(
+      AllocationPauseState,
+      'The last override; `scheduled` when there is none.',
+    ),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     errors: { 400: 'The task is unknown.' },
     needs: 'namespace:read-job',
   }),
@@ -137,8 +140,8 @@ export const allocationRoutes = routes('Allocations', {
     growsState: false,
     audit: 'always',
     body: AllocationPauseRequest,
-    returns: done('The node has stored it. A process that has to end is being stopped.'),
-    answers: { 404: unknownAllocation, 504: silent },
+    returns: emptyResponse('The node has stored it. A process that has to end is being stopped.'),
+    answers: { 404: unknownAllocation, 504: nodeTimeout },
     errors: {
       400: '`Not a valid task schedule state`, or the task is unknown, has ended or has no schedule.',
     },

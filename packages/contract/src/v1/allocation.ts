@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { AllocatedResources, ResourceTotals } from './allocated-resources.ts'
-import { Uuid } from './identifier.ts'
+import { Uuid } from './shared-schemas.ts'
 import { Job } from './job.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { DnsConfig } from './network.ts'
@@ -33,7 +33,7 @@ export const DesiredTransition = Type.Object(
     description: 'Transition that the servers request for the allocation.',
   },
 )
-export type DesiredTransition = Shape<typeof DesiredTransition>
+export type DesiredTransition = Infer<typeof DesiredTransition>
 
 export const AllocationDeploymentStatus = Named('AllocationDeploymentStatus', {
   Healthy: Nullable(Type.Boolean({ description: 'Null until it is known.' })),
@@ -41,7 +41,7 @@ export const AllocationDeploymentStatus = Named('AllocationDeploymentStatus', {
   Canary: Type.Boolean(),
   ModifyIndex: Index(),
 })
-export type AllocationDeploymentStatus = Shape<typeof AllocationDeploymentStatus>
+export type AllocationDeploymentStatus = Infer<typeof AllocationDeploymentStatus>
 
 export const RescheduleEvent = Named('RescheduleEvent', {
   RescheduleTime: Nanoseconds(),
@@ -49,7 +49,7 @@ export const RescheduleEvent = Named('RescheduleEvent', {
   PrevNodeID: Type.String(),
   Delay: Nanoseconds(),
 })
-export type RescheduleEvent = Shape<typeof RescheduleEvent>
+export type RescheduleEvent = Infer<typeof RescheduleEvent>
 
 export const RescheduleTracker = Type.Object(
   {
@@ -58,14 +58,14 @@ export const RescheduleTracker = Type.Object(
   },
   { $id: 'RescheduleTracker', description: 'The failed allocations that this one replaces.' },
 )
-export type RescheduleTracker = Shape<typeof RescheduleTracker>
+export type RescheduleTracker = Infer<typeof RescheduleTracker>
 
 export const AllocationStateChange = Named('AllocationStateChange', {
   Field: Type.String(),
   Value: Type.String(),
   Time: Timestamp(),
 })
-export type AllocationStateChange = Shape<typeof AllocationStateChange>
+export type AllocationStateChange = Infer<typeof AllocationStateChange>
 
 export const AllocationNetworkStatus = Named('AllocationNetworkStatus', {
   InterfaceName: Type.String(),
@@ -73,7 +73,7 @@ export const AllocationNetworkStatus = Named('AllocationNetworkStatus', {
   AddressIPv6: Type.String(),
   DNS: Nullable(DnsConfig),
 })
-export type AllocationNetworkStatus = Shape<typeof AllocationNetworkStatus>
+export type AllocationNetworkStatus = Infer<typeof AllocationNetworkStatus>
 
 /** Fields that lists include too. */
 const listedFields = {
@@ -124,7 +124,7 @@ export const AllocationRecord = Type.Object(recordFields, {
   $id: 'AllocationRecord',
   description: 'A task group placed on a node, without the copy of its job.',
 })
-export type AllocationRecord = Shape<typeof AllocationRecord>
+export type AllocationRecord = Infer<typeof AllocationRecord>
 
 export const Allocation = Type.Object(
   { ...recordFields, Job: Job },
@@ -133,7 +133,7 @@ export const Allocation = Type.Object(
     description: 'A task group placed on a node; `Job` is as of its last update and may be stale.',
   },
 )
-export type Allocation = Shape<typeof Allocation>
+export type Allocation = Infer<typeof Allocation>
 
 /**
  * `AllocatedResources` is in a list only with `resources=true`, `Job` never; every other field is.
@@ -142,13 +142,13 @@ export const AllocationStub = Type.Object(
   { ...listedFields, AllocatedResources: Type.Optional(AllocatedResources) },
   { $id: 'AllocationStub', description: 'An allocation in a list.' },
 )
-export type AllocationStub = Shape<typeof AllocationStub>
+export type AllocationStub = Infer<typeof AllocationStub>
 
 export const AllocationStopResponse = Named('AllocationStopResponse', {
   EvalID: Type.String(),
   Index: Index(),
 })
-export type AllocationStopResponse = Shape<typeof AllocationStopResponse>
+export type AllocationStopResponse = Infer<typeof AllocationStopResponse>
 
 export const AllocationSignalRequest = Named('AllocationSignalRequest', {
   Signal: Type.String({ description: 'Such as `SIGHUP`.' }),
@@ -173,6 +173,6 @@ export const AllocationPauseRequest = Named('AllocationPauseRequest', {
 export const AllocationPauseState = Named('AllocationPauseState', {
   ScheduleState: Type.Enum(PAUSE_STATES),
 })
-export type AllocationPauseState = Shape<typeof AllocationPauseState>
+export type AllocationPauseState = Infer<typeof AllocationPauseState>
 
 export const EmptyObject = Type.Object({}, { $id: 'EmptyObject', additionalProperties: false })

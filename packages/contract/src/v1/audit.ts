@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Timestamp, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
-import { Text } from './query.ts'
+import { Timestamp, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
+import { TextParameter } from './query.ts'
 
 /** Kinds of authors: a token of `/v1`, or a caller of `/api/v2`. */
 export const AUDIT_ACTOR_TYPES = [
@@ -25,7 +25,7 @@ export const AuditActor = Type.Object(
   },
   { $id: 'AuditActor', description: 'Author of a write.' },
 )
-export type AuditActor = Shape<typeof AuditActor>
+export type AuditActor = Infer<typeof AuditActor>
 
 /**
  * Reported by the forwarding region and not verified: regions do not trust each other (decision
@@ -40,7 +40,7 @@ export const AuditVia = Type.Object(
   },
   { $id: 'AuditVia', description: 'How a write came from another region, as that region says.' },
 )
-export type AuditVia = Shape<typeof AuditVia>
+export type AuditVia = Infer<typeof AuditVia>
 
 /** One write on either API, or a rejected attempt. */
 export const AuditRecord = Type.Object(
@@ -68,19 +68,19 @@ export const AuditRecord = Type.Object(
   },
   { $id: 'AuditRecord', description: 'A write: its author, objects, time and source address.' },
 )
-export type AuditRecord = Shape<typeof AuditRecord>
+export type AuditRecord = Infer<typeof AuditRecord>
 
 export const auditRoutes = routes('Audit', {
   listAuditRecords: read('/audit', {
     summary: 'List the writes on both APIs, the newest first.',
     cost: 2,
     query: {
-      actor: Text('Only writes of this actor, by `Actor.ID`.'),
-      action: Text('Only this operation, such as `registerJob`.'),
-      resource: Text('Only writes of what has this id or name.'),
-      organization: Text('Only writes in the organization of this id, `org-…`.'),
-      since: Text('Not before this time (RFC 3339).'),
-      until: Text('Before this time (RFC 3339).'),
+      actor: TextParameter('Only writes of this actor, by `Actor.ID`.'),
+      action: TextParameter('Only this operation, such as `registerJob`.'),
+      resource: TextParameter('Only writes of what has this id or name.'),
+      organization: TextParameter('Only writes in the organization of this id, `org-…`.'),
+      since: TextParameter('Not before this time (RFC 3339).'),
+      until: TextParameter('Before this time (RFC 3339).'),
       per_page: Type.Optional(
         Type.Integer({
           description: 'Records on one page; 0 means 100.',
@@ -88,11 +88,11 @@ export const auditRoutes = routes('Audit', {
           default: 100,
         }),
       ),
-      next_token: Text(
+      next_token: TextParameter(
         'Where the page starts: the header `X-Service-NextToken` of the one before.',
       ),
     },
-    returns: ok(Type.Array(AuditRecord), 'The records, the newest first.'),
+    returns: jsonResponse(Type.Array(AuditRecord), 'The records, the newest first.'),
     errors: { 400: 'A time or the size of the page cannot be read.' },
     needs: 'management',
   }),

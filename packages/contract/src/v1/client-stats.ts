@@ -1,10 +1,15 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask, collect, put } from './define.ts'
-import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
-import { done, ok, refused, silent } from './answer.ts'
-import { Opaque } from './identifier.ts'
-import { Text } from './query.ts'
+import { unreplicatedRead, collectGarbage, put } from './define.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import {
+  emptyResponse,
+  jsonResponse,
+  textError,
+  nodeTimeout,
+  OpaqueObject,
+} from './shared-schemas.ts'
+import { TextParameter } from './query.ts'
 
 export const MemoryUsage = Type.Object(
   {
@@ -34,16 +39,16 @@ export const CpuUsage = Named('CpuUsage', {
 export const ResourceUsage = Named('ResourceUsage', {
   MemoryStats: MemoryUsage,
   CpuStats: CpuUsage,
-  DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
+  DeviceStats: Nullable(Type.Array(OpaqueObject('Statistics of one group of devices.'))),
 })
-export type ResourceUsage = Shape<typeof ResourceUsage>
+export type ResourceUsage = Infer<typeof ResourceUsage>
 
 export const TaskUsage = Named('TaskUsage', {
   ResourceUsage: ResourceUsage,
   Timestamp: Nanoseconds(),
   Pids: Nullable(MapOf(ResourceUsage)),
 })
-export type TaskUsage = Shape<typeof TaskUsage>
+export type TaskUsage = Infer<typeof TaskUsage>
 
 export const AllocationUsage = Type.Object(
   {
@@ -53,7 +58,7 @@ export const AllocationUsage = Type.Object(
   },
   { $id: 'AllocationUsage', description: 'Current resource usage of an allocation.' },
 )
-export type AllocationUsage = Shape<typeof AllocationUsage>
+export type AllocationUsage = Infer<typeof AllocationUsage>
 
 export const CHECK_STATUSES = ['success', 'failure', 'pending'] as const
 export type CheckStatus = (typeof CHECK_STATUSES)[number]
@@ -73,7 +78,7 @@ export const CheckResult = Type.Object(
   },
   { $id: 'CheckResult', description: 'The latest result of one health check.' },
 )
-export type CheckResult = Shape<typeof CheckResult>
+export type CheckResult = Infer<typeof CheckResult>
 
 export const DiskUsage = Type.Object(
   {
@@ -87,7 +92,7 @@ export const DiskUsage = Type.Object(
   },
   { $id: 'DiskUsage', description: 'In bytes.' },
 )
-export type DiskUsage = Shape<typeof DiskUsage>
+export type DiskUsage = Infer<typeof DiskUsage>
 
 export const HostUsage = Type.Object(
   {
@@ -108,14 +113,14 @@ export const HostUsage = Type.Object(
     ),
     DiskStats: Type.Array(DiskUsage),
     AllocDirStats: DiskUsage,
-    DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
+    DeviceStats: Nullable(Type.Array(OpaqueObject('Statistics of one group of devices.'))),
     Uptime: Type.Integer({ description: 'Seconds.' }),
     Timestamp: Nanoseconds(),
     CPUTicksConsumed: Type.Number(),
   },
   { $id: 'HostUsage', description: 'Current resource usage of a node.' },
 )
-export type HostUsage = Shape<typeof HostUsage>
+export type HostUsage = Infer<typeof HostUsage>
 
 /** In force: the dynamic values over the static ones, which the configuration of the node has. */
 export const NodeMeta = Type.Object(
@@ -131,7 +136,7 @@ export const NodeMeta = Type.Object(
       'configuration), and as the configuration has it.',
   },
 )
-export type NodeMeta = Shape<typeof NodeMeta>
+export type NodeMeta = Infer<typeof NodeMeta>
 
 const NodeMetaRequest = Type.Object(
   {
@@ -144,25 +149,27 @@ const NodeMetaRequest = Type.Object(
   },
 )
 
-const nodeQuery = { node_id: Text('The node; needed when the agent that answers is none itself.') }
-const noNode = refused('`No local Node and node_id not provided`')
+const nodeQuery = {
+  node_id: TextParameter('The node; needed when the agent that answers is none itself.'),
+}
+const noNode = textError('`No local Node and node_id not provided`')
 
 export const clientStatsRoutes = routes('Nodes', {
-  readClientStats: ask('/client/stats', {
+  readClientStats: unreplicatedRead('/client/stats', {
     summary: 'Read what a node uses now.',
     answeredBy: 'leader',
     query: nodeQuery,
-    returns: ok(HostUsage, 'The usage.'),
-    answers: { 400: noNode, 504: silent },
+    returns: jsonResponse(HostUsage, 'The usage.'),
+    answers: { 400: noNode, 504: nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
-  readNodeMeta: ask('/client/metadata', {
+  readNodeMeta: unreplicatedRead('/client/metadata', {
     summary: 'Read the metadata of a node.',
     answeredBy: 'leader',
     query: nodeQuery,
-    returns: ok(NodeMeta, 'The metadata.'),
-    answers: { 400: noNode, 504: silent },
+    returns: jsonResponse(NodeMeta, 'The metadata.'),
+    answers: { 400: noNode, 504: nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
@@ -173,22 +180,22 @@ export const clientStatsRoutes = routes('Nodes', {
     audit: 'always',
     query: nodeQuery,
     body: NodeMetaRequest,
-    returns: ok(NodeMeta, 'The metadata.'),
-    answers: { 504: silent },
+    returns: jsonResponse(NodeMeta, 'The metadata.'),
+    answers: { 504: nodeTimeout },
     errors: {
       400: 'No node is named, or a name or value is invalid.',
       404: 'The node is unknown or cannot be reached.',
     },
     needs: 'node:write',
   }),
-  collectClient: collect('/client/gc', {
+  collectClient: collectGarbage('/client/gc', {
     summary: 'Remove what ended allocations left on a node.',
     growsState: false,
     answeredBy: 'leader',
     audit: 'always',
     query: nodeQuery,
-    returns: done('It is removed.'),
-    answers: { 400: noNode, 504: silent },
+    returns: emptyResponse('It is removed.'),
+    answers: { 400: noNode, 504: nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:write',
   }),

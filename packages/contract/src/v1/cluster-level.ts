@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Named, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
+import { Named, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { put, read } from './define.ts'
 import { responseMeta } from './write-response.ts'
 
@@ -13,7 +13,7 @@ export const ClusterLevelResponse = Named('ClusterLevelResponse', {
   Possible: Type.String({ description: 'The level that all servers of the region support.' }),
   ...responseMeta,
 })
-export type ClusterLevelResponse = Shape<typeof ClusterLevelResponse>
+export type ClusterLevelResponse = Infer<typeof ClusterLevelResponse>
 
 const path = '/operator/cluster/level'
 
@@ -21,14 +21,14 @@ export const clusterLevelRoutes = routes('Operator', {
   readClusterLevel: read(path, {
     summary: 'Read the cluster level.',
     answeredBy: 'leader',
-    returns: ok(ClusterLevelResponse, 'The level, and the one that the servers support.'),
+    returns: jsonResponse(ClusterLevelResponse, 'The level, and the one that the servers support.'),
     needs: 'operator:read',
   }),
   raiseClusterLevel: put(path, {
     summary: 'Finish an upgrade: raise the cluster level to the version of the servers.',
     audit: 'always',
     growsState: false,
-    returns: ok(ClusterLevelResponse, 'The level that is in force now.'),
+    returns: jsonResponse(ClusterLevelResponse, 'The level that is in force now.'),
     errors: { 400: 'A server of the cluster runs an older version.' },
     needs: 'operator:write',
   }),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Nullable, type Shape } from '../shape.ts'
+import { Named, Nullable, type Infer } from '../schema.ts'
 
 /** Filters the nodes on which a job, group or task may run. */
 export const Constraint = Type.Object(
@@ -10,7 +10,7 @@ export const Constraint = Type.Object(
   },
   { $id: 'Constraint', description: 'A rule that a node must meet.' },
 )
-export type Constraint = Shape<typeof Constraint>
+export type Constraint = Infer<typeof Constraint>
 
 /** The operands a constraint may use. */
 export const CONSTRAINT_OPERANDS = [
@@ -48,13 +48,13 @@ export const Affinity = Type.Object(
   },
   { $id: 'Affinity', description: 'A preference for nodes that meet a rule.' },
 )
-export type Affinity = Shape<typeof Affinity>
+export type Affinity = Infer<typeof Affinity>
 
 export const SpreadTarget = Named('SpreadTarget', {
   Value: Type.String({ description: 'Value of the attribute.' }),
   Percent: Type.Integer({ description: 'Share of the allocations it should get.' }),
 })
-export type SpreadTarget = Shape<typeof SpreadTarget>
+export type SpreadTarget = Infer<typeof SpreadTarget>
 
 export const Spread = Type.Object(
   {
@@ -64,4 +64,4 @@ export const Spread = Type.Object(
   },
   { $id: 'Spread', description: 'Spreads allocations over the values of an attribute.' },
 )
-export type Spread = Shape<typeof Spread>
+export type Spread = Infer<typeof Spread>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, watch, write } from './define.ts'
+import { list, blockingRead, write } from './define.ts'
 import {
   Named,
   Index,
@@ -9,11 +9,10 @@ import {
   Nullable,
   Timestamp,
   type Input,
-  type Shape,
-} from '../shape.ts'
+  type Infer,
+} from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
-import { denied, ok, refused } from './answer.ts'
-import { Uuid } from './identifier.ts'
+import { permissionDenied, jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { versionOrigin } from './version-origin.ts'
 
 /** `cancelled` has two l here and one in evaluations. */
@@ -43,7 +42,7 @@ export const DeploymentGroupState = Named('DeploymentGroupState', {
   HealthyAllocs: Type.Integer(),
   UnhealthyAllocs: Type.Integer(),
 })
-export type DeploymentGroupState = Shape<typeof DeploymentGroupState>
+export type DeploymentGroupState = Infer<typeof DeploymentGroupState>
 
 export const Deployment = Type.Object(
   {
@@ -67,7 +66,7 @@ export const Deployment = Type.Object(
   },
   { $id: 'Deployment', description: 'The roll-out of one version of a job.' },
 )
-export type Deployment = Shape<typeof Deployment>
+export type Deployment = Infer<typeof Deployment>
 
 export const DeploymentUpdateResponse = Named('DeploymentUpdateResponse', {
   EvalID: Type.String(),
@@ -76,40 +75,40 @@ export const DeploymentUpdateResponse = Named('DeploymentUpdateResponse', {
   RevertedJobVersion: Nullable(Type.Integer()),
   Index: Index(),
 })
-export type DeploymentUpdateResponse = Shape<typeof DeploymentUpdateResponse>
+export type DeploymentUpdateResponse = Infer<typeof DeploymentUpdateResponse>
 
 export const DeploymentPauseRequest = Named('DeploymentPauseRequest', {
   DeploymentID: Type.String(),
   Pause: Type.Boolean({ description: 'False resumes it.' }),
 })
-export type DeploymentPauseRequest = Input<Shape<typeof DeploymentPauseRequest>>
+export type DeploymentPauseRequest = Input<Infer<typeof DeploymentPauseRequest>>
 
 export const DeploymentPromoteRequest = Named('DeploymentPromoteRequest', {
   DeploymentID: Type.String(),
   All: Type.Boolean({ description: 'Promote the canaries of every group.' }),
   Groups: Type.Array(Type.String()),
 })
-export type DeploymentPromoteRequest = Input<Shape<typeof DeploymentPromoteRequest>>
+export type DeploymentPromoteRequest = Input<Infer<typeof DeploymentPromoteRequest>>
 
 export const DeploymentHealthRequest = Named('DeploymentHealthRequest', {
   DeploymentID: Type.String(),
   HealthyAllocationIDs: Type.Array(Type.String()),
   UnhealthyAllocationIDs: Type.Array(Type.String()),
 })
-export type DeploymentHealthRequest = Input<Shape<typeof DeploymentHealthRequest>>
+export type DeploymentHealthRequest = Input<Infer<typeof DeploymentHealthRequest>>
 
 export const DeploymentUnblockRequest = Named('DeploymentUnblockRequest', {
   DeploymentID: Type.String(),
 })
-export type DeploymentUnblockRequest = Input<Shape<typeof DeploymentUnblockRequest>>
+export type DeploymentUnblockRequest = Input<Infer<typeof DeploymentUnblockRequest>>
 
 /** Not spread over: numbers that are keys become texts in the type of a spread object. */
 function updateAnswers(why: string) {
   return {
-    200: ok(DeploymentUpdateResponse, 'The deployment was changed.'),
-    400: refused(why),
-    403: denied,
-    404: refused('`deployment not found`'),
+    200: jsonResponse(DeploymentUpdateResponse, 'The deployment was changed.'),
+    400: textError(why),
+    403: permissionDenied,
+    404: textError('`deployment not found`'),
   } as const
 }
 const ENDED = 'The body names another deployment, or the deployment has ended.'
@@ -118,18 +117,18 @@ export const deploymentRoutes = routes('Deployments', {
   listDeployments: list('/deployments', {
     summary: 'List deployments.',
     cost: 2,
-    returns: ok(Type.Array(Deployment), 'The deployments, oldest first.'),
+    returns: jsonResponse(Type.Array(Deployment), 'The deployments, oldest first.'),
     needs: 'namespace:read-job',
   }),
-  readDeployment: watch('/deployment/:deployment_id', {
+  readDeployment: blockingRead('/deployment/:deployment_id', {
     summary: 'Read one deployment.',
-    returns: ok(Deployment, 'The deployment.'),
+    returns: jsonResponse(Deployment, 'The deployment.'),
     errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
     needs: 'namespace:read-job',
   }),
-  listDeploymentAllocations: watch('/deployment/allocations/:deployment_id', {
+  listDeploymentAllocations: blockingRead('/deployment/allocations/:deployment_id', {
     summary: 'List the allocations of a deployment.',
-    returns: ok(Type.Array(AllocationStub), 'The allocations.'),
+    returns: jsonResponse(Type.Array(AllocationStub), 'The allocations.'),
     errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
     needs: 'namespace:read-job',
   }),

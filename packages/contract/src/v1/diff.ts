@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 
 export const DIFF_TYPES = ['None', 'Added', 'Deleted', 'Edited'] as const
 export type DiffType = (typeof DIFF_TYPES)[number]
@@ -13,7 +13,7 @@ export const FieldDiff = Named('FieldDiff', {
   New: Type.String({ description: 'As text; empty when absent.' }),
   Annotations: Nullable(Type.Array(Type.String())),
 })
-export type FieldDiff = Shape<typeof FieldDiff>
+export type FieldDiff = Infer<typeof FieldDiff>
 
 /** Objects nest (a service holds checks), so the schema refers to itself. */
 export const ObjectDiff = Type.Cyclic(
@@ -27,7 +27,7 @@ export const ObjectDiff = Type.Cyclic(
   },
   'ObjectDiff',
 )
-export type ObjectDiff = Shape<typeof ObjectDiff>
+export type ObjectDiff = Infer<typeof ObjectDiff>
 
 export const TaskDiff = Named('TaskDiff', {
   Type: DiffKind,
@@ -36,7 +36,7 @@ export const TaskDiff = Named('TaskDiff', {
   Objects: Nullable(Type.Array(ObjectDiff)),
   Annotations: Nullable(Type.Array(Type.String(), { description: 'Consequences of the change.' })),
 })
-export type TaskDiff = Shape<typeof TaskDiff>
+export type TaskDiff = Infer<typeof TaskDiff>
 
 export const TaskGroupDiff = Named('TaskGroupDiff', {
   Type: DiffKind,
@@ -46,7 +46,7 @@ export const TaskGroupDiff = Named('TaskGroupDiff', {
   Tasks: Nullable(Type.Array(TaskDiff)),
   Updates: Nullable(MapOf(Type.Integer({ description: 'Allocations concerned; plan only.' }))),
 })
-export type TaskGroupDiff = Shape<typeof TaskGroupDiff>
+export type TaskGroupDiff = Infer<typeof TaskGroupDiff>
 
 export const JobDiff = Type.Object(
   {
@@ -58,4 +58,4 @@ export const JobDiff = Type.Object(
   },
   { $id: 'JobDiff', description: 'Differences between two versions of a job.' },
 )
-export type JobDiff = Shape<typeof JobDiff>
+export type JobDiff = Infer<typeof JobDiff>

@@ -1,14 +1,13 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, read, remove, watch } from './define.ts'
-import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { list, read, remove, blockingRead } from './define.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
-import { ok, refused } from './answer.ts'
+import { jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { explainQuery, Explanation } from './explain.ts'
-import { Uuid } from './identifier.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { PlanAnnotations } from './plan-annotations.ts'
-import { filter, LenientFlag, Text } from './query.ts'
+import { filterQuery, LenientFlagParameter, TextParameter } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
 /** `canceled` has one l here and two in deployments. */
@@ -62,7 +61,7 @@ export const EvaluationStub = Type.Object(stubFields, {
   $id: 'EvaluationStub',
   description: 'An evaluation among the relatives of another.',
 })
-export type EvaluationStub = Shape<typeof EvaluationStub>
+export type EvaluationStub = Infer<typeof EvaluationStub>
 
 /** Every field is always there. */
 export const Evaluation = Type.Object(
@@ -83,10 +82,10 @@ export const Evaluation = Type.Object(
   },
   { $id: 'Evaluation', description: 'One request to bring a job or node to its desired state.' },
 )
-export type Evaluation = Shape<typeof Evaluation>
+export type Evaluation = Infer<typeof Evaluation>
 
 export const EvaluationCount = Named('EvaluationCount', { Count: Type.Integer(), ...responseMeta })
-export type EvaluationCount = Shape<typeof EvaluationCount>
+export type EvaluationCount = Infer<typeof EvaluationCount>
 
 /** By ids or by filter, never both. */
 export const EvaluationDeleteRequest = Named('EvaluationDeleteRequest', {
@@ -98,12 +97,12 @@ export const EvaluationDeleteResponse = Named('EvaluationDeleteResponse', {
   Count: Type.Integer(),
   Index: Index(),
 })
-export type EvaluationDeleteResponse = Shape<typeof EvaluationDeleteResponse>
+export type EvaluationDeleteResponse = Infer<typeof EvaluationDeleteResponse>
 
-const unknownEvaluation = refused('`eval not found`')
+const unknownEvaluation = textError('`eval not found`')
 const byStatusAndJob = {
-  status: Text('Only evaluations with this status; not together with `filter`.'),
-  job: Text('Only evaluations of this job; not together with `filter`.'),
+  status: TextParameter('Only evaluations with this status; not together with `filter`.'),
+  job: TextParameter('Only evaluations of this job; not together with `filter`.'),
 }
 
 export const evaluationRoutes = routes('Evaluations', {
@@ -111,36 +110,38 @@ export const evaluationRoutes = routes('Evaluations', {
     summary: 'List evaluations.',
     cost: 2,
     query: { ...byStatusAndJob },
-    returns: ok(Type.Array(Evaluation), 'The evaluations, oldest first.'),
+    returns: jsonResponse(Type.Array(Evaluation), 'The evaluations, oldest first.'),
     errors: { 400: '`Filter expression cannot be used with other filter parameters`' },
     needs: 'namespace:read-job',
   }),
-  countEvaluations: watch('/evaluations/count', {
+  countEvaluations: blockingRead('/evaluations/count', {
     summary: 'Count evaluations.',
-    query: { filter, ...byStatusAndJob },
-    returns: ok(EvaluationCount, 'The number.'),
+    query: { filter: filterQuery, ...byStatusAndJob },
+    returns: jsonResponse(EvaluationCount, 'The number.'),
     errors: { 400: '`Filter expression cannot be used with other filter parameters`' },
     needs: 'namespace:read-job',
   }),
   deleteEvaluations: remove('/evaluations', {
     summary: 'Delete evaluations by id or by filter, while the broker is paused.',
     body: EvaluationDeleteRequest,
-    returns: ok(EvaluationDeleteResponse, 'How many were deleted.'),
+    returns: jsonResponse(EvaluationDeleteResponse, 'How many were deleted.'),
     answers: { 404: unknownEvaluation },
     errors: { 400: 'Both or neither of ids and filter were given, or the broker is not paused.' },
     needs: 'management',
   }),
-  readEvaluation: watch('/evaluation/:eval_id', {
+  readEvaluation: blockingRead('/evaluation/:eval_id', {
     summary: 'Read one evaluation.',
-    query: { related: LenientFlag('Include the evaluations that this one made or came from.') },
-    returns: ok(Evaluation, 'The evaluation.'),
+    query: {
+      related: LenientFlagParameter('Include the evaluations that this one made or came from.'),
+    },
+    returns: jsonResponse(Evaluation, 'The evaluation.'),
     answers: { 404: unknownEvaluation },
     errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
-  listEvaluationAllocations: watch('/evaluation/:eval_id/allocations', {
+  listEvaluationAllocations: blockingRead('/evaluation/:eval_id/allocations', {
     summary: 'List the allocations that an evaluation made or changed.',
-    returns: ok(Type.Array(AllocationStub), 'The allocations.'),
+    returns: jsonResponse(Type.Array(AllocationStub), 'The allocations.'),
     answers: { 404: unknownEvaluation },
     errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
@@ -149,7 +150,7 @@ export const evaluationRoutes = routes('Evaluations', {
     summary: 'Say why an evaluation could not place everything, and what would place it.',
     cost: 2,
     query: explainQuery,
-    returns: ok(Explanation, 'The explanation, worked out against the current state.'),
+    returns: jsonResponse(Explanation, 'The explanation, worked out against the current state.'),
     answers: { 404: unknownEvaluation },
     errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',

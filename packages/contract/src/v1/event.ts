@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask } from './define.ts'
-import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
+import { unreplicatedRead } from './define.ts'
+import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'
 import { AllocationRecord } from './allocation.ts'
-import { ok } from './answer.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { Deployment } from './deployment.ts'
 import { Evaluation } from './evaluation.ts'
 import { HostVolumeRecord } from './host-volume.ts'
@@ -14,7 +14,7 @@ import { Job } from './job.ts'
 import { NodePool } from './node-pool.ts'
 import { Node } from './node.ts'
 import { PolicyVerdict } from './policy-verdict.ts'
-import { Repeated } from './query.ts'
+import { RepeatedParameter } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 import { VariableMetadata } from './variable.ts'
 
@@ -129,7 +129,7 @@ export const GovernanceRecord = Type.Object(
   },
   { $id: 'GovernanceRecord', description: 'A record of the governance API without secrets.' },
 )
-export type GovernanceRecord = Shape<typeof GovernanceRecord>
+export type GovernanceRecord = Infer<typeof GovernanceRecord>
 
 /** Payload of each topic. Secrets are always empty. */
 export const EventPayloads = {
@@ -156,7 +156,7 @@ export const EventPayloads = {
   PolicyEvaluation: Type.Object({ PolicyEvaluation: GovernanceRecord }),
   PolicySetOutcome: Type.Object({ PolicySetOutcome: GovernanceRecord }),
 }
-export type EventPayloads = { readonly [T in EventTopic]: Shape<(typeof EventPayloads)[T]> }
+export type EventPayloads = { readonly [T in EventTopic]: Infer<(typeof EventPayloads)[T]> }
 
 export const Event = Type.Object(
   {
@@ -193,7 +193,7 @@ export const Event = Type.Object(
   },
   { $id: 'Event', description: 'One change of one record.' },
 )
-export type Event = Shape<typeof Event>
+export type Event = Infer<typeof Event>
 
 /** The events of one topic, with the payload that belongs to it. */
 export type EventOf<T extends EventTopic> = Omit<Event, 'Topic' | 'Payload'> & {
@@ -223,10 +223,10 @@ export const EventLine = Type.Object(
   },
   { $id: 'EventLine', description: 'The events of one commit; `{}` is a heartbeat.' },
 )
-export type EventLine = Shape<typeof EventLine>
+export type EventLine = Infer<typeof EventLine>
 
 export const eventRoutes = routes('Event stream', {
-  streamEvents: ask('/event/stream', {
+  streamEvents: unreplicatedRead('/event/stream', {
     summary: 'Follow the changes of the system, one JSON object on each line.',
     answeredBy: 'leader',
     streams: true,
@@ -238,9 +238,11 @@ export const eventRoutes = routes('Event stream', {
           default: 0,
         }),
       ),
-      topic: Repeated('`<Topic>` or `<Topic>:<key>`; may be repeated; all topics when absent.'),
+      topic: RepeatedParameter(
+        '`<Topic>` or `<Topic>:<key>`; may be repeated; all topics when absent.',
+      ),
     },
-    returns: ok(EventLine, 'Lines, until the caller leaves.'),
+    returns: jsonResponse(EventLine, 'Lines, until the caller leaves.'),
     errors: { 400: '`index` or a topic cannot be read.' },
     needs:
       'management for `*`, ACL topics and NodePool; node:read for Node; an organization token (of ' +

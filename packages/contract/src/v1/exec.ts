@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask } from './define.ts'
-import { Named, type Shape } from '../shape.ts'
-import { refused } from './answer.ts'
-import { Base64 } from './identifier.ts'
-import { Flag } from './query.ts'
+import { unreplicatedRead } from './define.ts'
+import { Named, type Infer } from '../schema.ts'
+import { Base64, textError } from './shared-schemas.ts'
+import { FlagParameter } from './query.ts'
 
 /** The version that the first frame must name. */
 export const EXEC_HANDSHAKE_VERSION = 1
@@ -14,7 +13,7 @@ export const ExecHandshake = Type.Object(
   { version: Type.Integer(), auth_token: Type.String() },
   { $id: 'ExecHandshake', description: 'Authenticates the channel.' },
 )
-export type ExecHandshake = Shape<typeof ExecHandshake>
+export type ExecHandshake = Infer<typeof ExecHandshake>
 
 const Chunk = Type.Object(
   {
@@ -28,14 +27,14 @@ export const TtySize = Named('TtySize', {
   height: Type.Integer({ description: 'In characters.' }),
   width: Type.Integer({ description: 'In characters.' }),
 })
-export type TtySize = Shape<typeof TtySize>
+export type TtySize = Infer<typeof TtySize>
 
 /** One member at a time; none is a heartbeat. */
 export const ExecRequestFrame = Type.Object(
   { stdin: Type.Optional(Chunk), tty_size: Type.Optional(TtySize) },
   { $id: 'ExecRequestFrame', description: 'A frame from the caller.' },
 )
-export type ExecRequestFrame = Shape<typeof ExecRequestFrame>
+export type ExecRequestFrame = Infer<typeof ExecRequestFrame>
 
 /** The exit code is always sent. */
 export const ExecResponseFrame = Type.Object(
@@ -47,18 +46,18 @@ export const ExecResponseFrame = Type.Object(
   },
   { $id: 'ExecResponseFrame', description: 'A frame from the service; `{}` is a heartbeat.' },
 )
-export type ExecResponseFrame = Shape<typeof ExecResponseFrame>
+export type ExecResponseFrame = Infer<typeof ExecResponseFrame>
 
-const tty = Flag('Give the command a terminal.')
-const answers = {
+const tty = FlagParameter('Give the command a terminal.')
+const responses = {
   101: { description: 'The channel is open. Refusals after this close it with 1008 or 1011.' },
-  400: refused('`websocket upgrade required`'),
-  403: refused('The page that opens the channel comes from another origin.'),
+  400: textError('`websocket upgrade required`'),
+  403: textError('The page that opens the channel comes from another origin.'),
 }
 
 export const execRoutes = {
   ...routes('Allocations', {
-    execAllocation: ask('/client/allocation/:alloc_id/exec', {
+    execAllocation: unreplicatedRead('/client/allocation/:alloc_id/exec', {
       summary: 'Run a command inside an allocation, over a WebSocket.',
       answeredBy: 'leader',
       audit: 'before',
@@ -67,15 +66,15 @@ export const execRoutes = {
         command: Type.String({ description: 'The command and its arguments, as a JSON array.' }),
         task: Type.String({ description: 'The task inside which it runs.' }),
         tty,
-        ws_handshake: Flag('The first frame carries the token.'),
+        ws_handshake: FlagParameter('The first frame carries the token.'),
       },
-      answers: answers,
+      answers: responses,
       needs:
         'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
     }),
   }),
   ...routes('Jobs', {
-    runJobAction: ask('/job/:job_id/action', {
+    runJobAction: unreplicatedRead('/job/:job_id/action', {
       summary: 'Run a named command of a job inside one of its allocations, over a WebSocket.',
       answeredBy: 'leader',
       audit: 'before',
@@ -85,9 +84,9 @@ export const execRoutes = {
         task: Type.String({ description: 'The task that has the action.' }),
         allocID: Type.String({ description: 'The allocation in which it runs.' }),
         tty,
-        ws_handshake: Flag('The first frame carries the token.'),
+        ws_handshake: FlagParameter('The first frame carries the token.'),
       },
-      answers: answers,
+      answers: responses,
       needs:
         'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
     }),

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { Named, Index, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Index, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { Constraint } from './constraint.ts'
 import { PlacementMetrics } from './metrics.ts'
-import { Whole } from './query.ts'
+import { IntegerParameter } from './query.ts'
 
 /**
  * Reasons why allocations are pending, and the smallest change that would place them. The shape is
@@ -55,10 +55,10 @@ export const JobFilePlace = Type.Object(
   { Line: Type.Integer(), Column: Type.Integer() },
   { $id: 'JobFilePlace', description: 'A place in the job file that a job was submitted with.' },
 )
-export type JobFilePlace = Shape<typeof JobFilePlace>
+export type JobFilePlace = Infer<typeof JobFilePlace>
 
 export const NodeName = Named('NodeName', { ID: Type.String(), Name: Type.String() })
-export type NodeName = Shape<typeof NodeName>
+export type NodeName = Infer<typeof NodeName>
 
 export const Shortfall = Type.Object(
   {
@@ -70,7 +70,7 @@ export const Shortfall = Type.Object(
   },
   { $id: 'Shortfall', description: 'How far a node was from fitting in one dimension.' },
 )
-export type Shortfall = Shape<typeof Shortfall>
+export type Shortfall = Infer<typeof Shortfall>
 
 export const PlacementReason = Type.Object(
   {
@@ -84,7 +84,7 @@ export const PlacementReason = Type.Object(
   },
   { $id: 'PlacementReason', description: 'One rule that a node does not meet.' },
 )
-export type PlacementReason = Shape<typeof PlacementReason>
+export type PlacementReason = Infer<typeof PlacementReason>
 
 export const PlacementRefusal = Type.Object(
   {
@@ -101,7 +101,7 @@ export const PlacementRefusal = Type.Object(
   },
   { $id: 'PlacementRefusal', description: 'Nodes that refuse the instance for the same reasons.' },
 )
-export type PlacementRefusal = Shape<typeof PlacementRefusal>
+export type PlacementRefusal = Infer<typeof PlacementRefusal>
 
 export const ChangeStep = Named('ChangeStep', {
   Kind: Type.Enum(CHANGE_KINDS),
@@ -116,7 +116,7 @@ export const ChangeStep = Named('ChangeStep', {
   Text: Type.String(),
   Place: Type.Optional(JobFilePlace),
 })
-export type ChangeStep = Shape<typeof ChangeStep>
+export type ChangeStep = Infer<typeof ChangeStep>
 
 export const PlacementChange = Type.Object(
   {
@@ -127,7 +127,7 @@ export const PlacementChange = Type.Object(
   },
   { $id: 'PlacementChange', description: 'A change that would place instances of the group.' },
 )
-export type PlacementChange = Shape<typeof PlacementChange>
+export type PlacementChange = Infer<typeof PlacementChange>
 
 export const UnplacedInstance = Named('UnplacedInstance', {
   Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
@@ -142,7 +142,7 @@ export const UnplacedInstance = Named('UnplacedInstance', {
   PreviousAllocation: Type.String({ description: 'The allocation that it replaces.' }),
   Text: Type.String(),
 })
-export type UnplacedInstance = Shape<typeof UnplacedInstance>
+export type UnplacedInstance = Infer<typeof UnplacedInstance>
 
 /**
  * Allocations of one group have the same requirements, so the rejections are given once per group.
@@ -160,7 +160,7 @@ export const GroupExplanation = Named('GroupExplanation', {
   Changes: Type.Array(PlacementChange, { description: 'The smallest first; empty when placed.' }),
   Metrics: Nullable(PlacementMetrics),
 })
-export type GroupExplanation = Shape<typeof GroupExplanation>
+export type GroupExplanation = Infer<typeof GroupExplanation>
 
 export const Explanation = Type.Object(
   {
@@ -183,7 +183,7 @@ export const Explanation = Type.Object(
       'they are from fitting, and the smallest change that would place it.',
   },
 )
-export type Explanation = Shape<typeof Explanation>
+export type Explanation = Infer<typeof Explanation>
 
 export const EXPLAIN_SCOPES = ['class', 'node'] as const
 export type ExplainScope = (typeof EXPLAIN_SCOPES)[number]
@@ -195,5 +195,5 @@ export const explainQuery = {
       default: 'class',
     }),
   ),
-  limit: Whole('Refusals and instances listed for each group; at most 1000.', 20),
+  limit: IntegerParameter('Refusals and instances listed for each group; at most 1000.', 20),
 }

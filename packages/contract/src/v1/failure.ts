@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { CheckResult } from './client-stats.ts'
 import { LOG_TYPES } from './client-fs.ts'
 import { JobFilePlace } from './explain.ts'
@@ -31,7 +31,7 @@ export const Failure = Type.Object(
   },
   { $id: 'Failure', description: 'Why allocations fail.' },
 )
-export type Failure = Shape<typeof Failure>
+export type Failure = Infer<typeof Failure>
 
 /** Next action after a failure. */
 export const NEXT_ATTEMPTS = ['restart', 'reschedule', 'replaced', 'waiting', 'none'] as const
@@ -47,7 +47,7 @@ export const NextAttempt = Named('NextAttempt', {
   AllocID: Type.String({ description: 'The allocation that replaced it; else empty.' }),
   Text: Type.String({ description: 'The same as a sentence, with the limits that apply.' }),
 })
-export type NextAttempt = Shape<typeof NextAttempt>
+export type NextAttempt = Infer<typeof NextAttempt>
 
 /** Actions that fix a failure; a page offers the same action as a button. */
 export const REMEDIES = [
@@ -71,7 +71,7 @@ export const Remedy = Type.Object(
   },
   { $id: 'Remedy', description: 'A next step after a failure.' },
 )
-export type Remedy = Shape<typeof Remedy>
+export type Remedy = Infer<typeof Remedy>
 
 /** Lines of output in the response, and the maximum length of each in characters. */
 export const FAILURE_LINES_MAX = 20
@@ -102,4 +102,4 @@ export const AllocationFailure = Type.Object(
     description: 'Why an allocation fails, what it wrote last, what follows and what to do.',
   },
 )
-export type AllocationFailure = Shape<typeof AllocationFailure>
+export type AllocationFailure = Infer<typeof AllocationFailure>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, put, remove, watch } from './define.ts'
+import { list, put, remove, blockingRead } from './define.ts'
 import {
   Index,
   MapOf,
@@ -9,12 +9,12 @@ import {
   Nullable,
   type DeepReadonly,
   type Input,
-  type Shape,
-} from '../shape.ts'
+  type Infer,
+} from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
-import { done, ok, refused, silent } from './answer.ts'
+import { emptyResponse, jsonResponse, textError, nodeTimeout } from './shared-schemas.ts'
 import { Constraint } from './constraint.ts'
-import { Flag, prefix, Text } from './query.ts'
+import { FlagParameter, prefixQuery, TextParameter } from './query.ts'
 
 export const HOST_VOLUME_STATES = ['pending', 'ready', 'unavailable'] as const
 export type HostVolumeState = (typeof HOST_VOLUME_STATES)[number]
@@ -47,7 +47,7 @@ export const VolumeCapability = Named('VolumeCapability', {
       '`single-node-multi-writer`.',
   }),
 })
-export type VolumeCapability = Shape<typeof VolumeCapability>
+export type VolumeCapability = Infer<typeof VolumeCapability>
 
 const stubFields = {
   Namespace: Type.String(),
@@ -82,13 +82,13 @@ export const HostVolumeStub = Type.Object(stubFields, {
   $id: 'HostVolumeStub',
   description: 'A dynamic host volume in a list.',
 })
-export type HostVolumeStub = Shape<typeof HostVolumeStub>
+export type HostVolumeStub = Infer<typeof HostVolumeStub>
 
 export const HostVolumeRecord = Type.Object(volumeFields, {
   $id: 'HostVolumeRecord',
   description: 'A directory of one node that jobs may mount, made or registered by a request.',
 })
-type RecordShape = Shape<typeof HostVolumeRecord>
+type RecordShape = Infer<typeof HostVolumeRecord>
 
 /** As it is stored: the state is one of those that there are. */
 export type HostVolumeRecord = Omit<RecordShape, 'State'> & { readonly State: HostVolumeState }
@@ -102,7 +102,7 @@ export const HostVolume = Type.Object(
   },
   { $id: 'HostVolume', description: 'A dynamic host volume with what uses it.' },
 )
-export type HostVolume = Shape<typeof HostVolume>
+export type HostVolume = Infer<typeof HostVolume>
 
 export const HostVolumeRequest = Named('HostVolumeRequest', {
   Volume: HostVolumeRecord,
@@ -115,7 +115,7 @@ export const HostVolumeResponse = Named('HostVolumeResponse', {
   Volume: HostVolume,
   Warnings: Type.String(),
 })
-export type HostVolumeResponse = Shape<typeof HostVolumeResponse>
+export type HostVolumeResponse = Infer<typeof HostVolumeResponse>
 
 export const VolumePlugin = Named('VolumePlugin', {
   ID: Type.String({ description: 'The `PluginID` of volumes that it makes.' }),
@@ -124,13 +124,13 @@ export const VolumePlugin = Named('VolumePlugin', {
   NodesExpected: Type.Integer({ description: 'Nodes that have it.' }),
   NodesHealthy: Type.Integer({ description: 'Of those, the ones that are ready.' }),
 })
-export type VolumePlugin = Shape<typeof VolumePlugin>
+export type VolumePlugin = Infer<typeof VolumePlugin>
 
-const type = Text('`host`, or `csi`, of which there are none.')
-const unknownVolume = refused('`host volume not found`')
+const type = TextParameter('`host`, or `csi`, of which there are none.')
+const unknownVolume = textError('`host volume not found`')
 const nodeRefusals = {
-  404: refused('The volume that is changed or its node is unknown.'),
-  504: silent,
+  404: textError('The volume that is changed or its node is unknown.'),
+  504: nodeTimeout,
 }
 
 export const hostVolumeRoutes = routes('Volumes', {
@@ -139,25 +139,25 @@ export const hostVolumeRoutes = routes('Volumes', {
     cost: 2,
     query: {
       type,
-      node_id: Text('Those of this node.'),
-      node_pool: Text('Those of nodes of this pool.'),
-      plugin_id: Text('Those of this plugin.'),
+      node_id: TextParameter('Those of this node.'),
+      node_pool: TextParameter('Those of nodes of this pool.'),
+      plugin_id: TextParameter('Those of this plugin.'),
     },
-    returns: ok(Type.Array(HostVolumeStub), 'Those that the token may read, by id.'),
+    returns: jsonResponse(Type.Array(HostVolumeStub), 'Those that the token may read, by id.'),
     errors: { 400: 'The type is unknown, or the filter is wrong.' },
     needs: 'namespace:host-volume-read',
   }),
-  listVolumePlugins: watch('/plugins', {
+  listVolumePlugins: blockingRead('/plugins', {
     summary: 'List the plugins by which nodes make volumes.',
     cost: 2,
-    query: { type, prefix },
-    returns: ok(Type.Array(VolumePlugin), 'The plugins, by name.'),
+    query: { type, prefix: prefixQuery },
+    returns: jsonResponse(Type.Array(VolumePlugin), 'The plugins, by name.'),
     errors: { 400: 'The type is unknown.' },
     needs: 'plugin:list',
   }),
-  readHostVolume: watch('/volume/host/:volume_id', {
+  readHostVolume: blockingRead('/volume/host/:volume_id', {
     summary: 'Read one dynamic host volume.',
-    returns: ok(HostVolume, 'The volume.'),
+    returns: jsonResponse(HostVolume, 'The volume.'),
     answers: { 404: unknownVolume },
     needs: 'namespace:host-volume-read',
   }),
@@ -165,7 +165,7 @@ export const hostVolumeRoutes = routes('Volumes', {
     summary: 'Make a volume on a node by one of its plugins, or change one.',
     answeredBy: 'leader',
     body: HostVolumeRequest,
-    returns: ok(HostVolumeResponse, 'The volume, on the node that was chosen for it.'),
+    returns: jsonResponse(HostVolumeResponse, 'The volume, on the node that was chosen for it.'),
     answers: nodeRefusals,
     errors: {
       400: 'The volume is invalid, no node takes it, or its plugin has failed.',
@@ -177,7 +177,7 @@ export const hostVolumeRoutes = routes('Volumes', {
     summary: 'Make a directory that a node has already a volume.',
     answeredBy: 'leader',
     body: HostVolumeRequest,
-    returns: ok(HostVolumeResponse, 'The volume.'),
+    returns: jsonResponse(HostVolumeResponse, 'The volume.'),
     answers: nodeRefusals,
     errors: {
       400: 'The volume is invalid, or its node does not have the directory.',
@@ -189,19 +189,21 @@ export const hostVolumeRoutes = routes('Volumes', {
     summary: 'Delete a volume that nothing mounts, with its data when a plugin made it.',
     answeredBy: 'leader',
     query: {
-      force: Flag('Delete even if the node is unreachable; its data may remain on the node.'),
+      force: FlagParameter(
+        'Delete even if the node is unreachable; its data may remain on the node.',
+      ),
     },
-    returns: done('The volume is deleted.'),
-    answers: { 404: unknownVolume, 504: silent },
+    returns: emptyResponse('The volume is deleted.'),
+    answers: { 404: unknownVolume, 504: nodeTimeout },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },
     needs: 'namespace:host-volume-delete',
   }),
   deleteHostVolumeByAction: remove('/volume/host/:volume_id/delete', {
     summary: 'The same as without `/delete`.',
     answeredBy: 'leader',
-    query: { force: Flag('As without `/delete`.') },
-    returns: done('The volume is deleted.'),
-    answers: { 404: unknownVolume, 504: silent },
+    query: { force: FlagParameter('As without `/delete`.') },
+    returns: emptyResponse('The volume is deleted.'),
+    answers: { 404: unknownVolume, 504: nodeTimeout },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },
     needs: 'namespace:host-volume-delete',
   }),

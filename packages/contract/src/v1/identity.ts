@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Nanoseconds, Nullable, type Infer } from '../schema.ts'
 
 export const WorkloadIdentity = Type.Object(
   {
@@ -18,7 +18,7 @@ export const WorkloadIdentity = Type.Object(
     description: 'A signed identity that a task is given.',
   },
 )
-export type WorkloadIdentity = Shape<typeof WorkloadIdentity>
+export type WorkloadIdentity = Infer<typeof WorkloadIdentity>
 
 export const DiscoveryBlock = Type.Object(
   {
@@ -28,4 +28,4 @@ export const DiscoveryBlock = Type.Object(
   },
   { $id: 'DiscoveryBlock', description: 'Where services go in an external service catalogue.' },
 )
-export type DiscoveryBlock = Shape<typeof DiscoveryBlock>
+export type DiscoveryBlock = Infer<typeof DiscoveryBlock>

@@ -1,18 +1,17 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, read, watch } from './define.ts'
-import { Named, Nullable, type Shape } from '../shape.ts'
+import { list, read, blockingRead } from './define.ts'
+import { Named, Nullable, type Infer } from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
-import { ok } from './answer.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { Deployment } from './deployment.ts'
 import { JobDiff } from './diff.ts'
 import { Evaluation } from './evaluation.ts'
 import { explainQuery, Explanation } from './explain.ts'
-import { Job, JobStub } from './job.ts'
-import { Flag, LenientFlag, Text } from './query.ts'
+import { Job, JobStub, JobSubmission } from './job.ts'
+import { FlagParameter, LenientFlagParameter, TextParameter } from './query.ts'
 import { JobScaleStatus } from './scale.ts'
 import { ServiceRegistration } from './service-registration.ts'
-import { JobSubmission } from './submission.ts'
 import { JobSummary } from './summary.ts'
 import { responseMeta } from './write-response.ts'
 
@@ -23,7 +22,7 @@ export const JobVersionsResponse = Named('JobVersionsResponse', {
   ),
   ...responseMeta,
 })
-export type JobVersionsResponse = Shape<typeof JobVersionsResponse>
+export type JobVersionsResponse = Infer<typeof JobVersionsResponse>
 
 export const JobAction = Type.Object(
   {
@@ -35,10 +34,10 @@ export const JobAction = Type.Object(
   },
   { $id: 'JobAction', description: 'A named command of one task of a job.' },
 )
-export type JobAction = Shape<typeof JobAction>
+export type JobAction = Infer<typeof JobAction>
 
 const needs = 'namespace:read-job'
-const ofEveryRegistration = LenientFlag(
+const ofEveryRegistration = LenientFlagParameter(
   'Also those of an earlier registration of a job with the same id.',
 )
 
@@ -46,83 +45,83 @@ export const jobReadRoutes = routes('Jobs', {
   listJobs: list('/jobs', {
     summary: 'List jobs.',
     cost: 2,
-    query: { meta: Flag('Include the `Meta` of each job.') },
-    returns: ok(Type.Array(JobStub), 'The jobs, by namespace and id.'),
+    query: { meta: FlagParameter('Include the `Meta` of each job.') },
+    returns: jsonResponse(Type.Array(JobStub), 'The jobs, by namespace and id.'),
     errors: { 400: 'The filter cannot be read.' },
     needs: 'namespace:list-jobs',
   }),
-  readJob: watch('/job/:job_id', {
+  readJob: blockingRead('/job/:job_id', {
     summary: 'Read one job.',
-    returns: ok(Job, 'The job.'),
+    returns: jsonResponse(Job, 'The job.'),
     errors: { 404: '`job not found`' },
     needs,
   }),
-  readJobSubmission: watch('/job/:job_id/submission', {
+  readJobSubmission: blockingRead('/job/:job_id/submission', {
     summary: 'Read the source of one version of a job.',
     query: { version: Type.Integer({ description: 'The version of the job.', minimum: 0 }) },
-    returns: ok(JobSubmission, 'The source as it was submitted.'),
+    returns: jsonResponse(JobSubmission, 'The source as it was submitted.'),
     errors: {
       400: '`Unable to parse job submission version parameter`',
       404: '`job source not found`',
     },
     needs,
   }),
-  listJobVersions: watch('/job/:job_id/versions', {
+  listJobVersions: blockingRead('/job/:job_id/versions', {
     summary: 'List the versions of a job.',
     query: {
-      diffs: Flag('Say what each version changed.'),
+      diffs: FlagParameter('Say what each version changed.'),
       diff_version: Type.Optional(
         Type.Integer({ description: 'Compare every version with this one.', minimum: 0 }),
       ),
-      diff_tag: Text('Compare every version with the one that has this tag.'),
+      diff_tag: TextParameter('Compare every version with the one that has this tag.'),
     },
-    returns: ok(JobVersionsResponse, 'The versions.'),
+    returns: jsonResponse(JobVersionsResponse, 'The versions.'),
     errors: { 404: '`job versions not found`, or the version to compare with is unknown.' },
     needs,
   }),
-  listJobAllocations: watch('/job/:job_id/allocations', {
+  listJobAllocations: blockingRead('/job/:job_id/allocations', {
     summary: 'List the allocations of a job.',
     query: { all: ofEveryRegistration },
-    returns: ok(Type.Array(AllocationStub), 'The allocations; none for an unknown job.'),
+    returns: jsonResponse(Type.Array(AllocationStub), 'The allocations; none for an unknown job.'),
     needs,
   }),
-  listJobEvaluations: watch('/job/:job_id/evaluations', {
+  listJobEvaluations: blockingRead('/job/:job_id/evaluations', {
     summary: 'List the evaluations of a job.',
-    returns: ok(Type.Array(Evaluation), 'The evaluations; none for an unknown job.'),
+    returns: jsonResponse(Type.Array(Evaluation), 'The evaluations; none for an unknown job.'),
     needs,
   }),
-  listJobDeployments: watch('/job/:job_id/deployments', {
+  listJobDeployments: blockingRead('/job/:job_id/deployments', {
     summary: 'List the deployments of a job.',
     query: { all: ofEveryRegistration },
-    returns: ok(Type.Array(Deployment), 'The deployments; none for an unknown job.'),
+    returns: jsonResponse(Type.Array(Deployment), 'The deployments; none for an unknown job.'),
     needs,
   }),
-  readLatestDeployment: watch('/job/:job_id/deployment', {
+  readLatestDeployment: blockingRead('/job/:job_id/deployment', {
     summary: 'Read the most recent deployment of a job.',
-    returns: ok(Nullable(Deployment), 'The deployment, or null.'),
+    returns: jsonResponse(Nullable(Deployment), 'The deployment, or null.'),
     needs,
   }),
-  readJobSummary: watch('/job/:job_id/summary', {
+  readJobSummary: blockingRead('/job/:job_id/summary', {
     summary: 'Read the counts over the allocations of a job.',
-    returns: ok(JobSummary, 'The counts.'),
+    returns: jsonResponse(JobSummary, 'The counts.'),
     errors: { 404: '`job not found`' },
     needs,
   }),
-  readJobScale: watch('/job/:job_id/scale', {
+  readJobScale: blockingRead('/job/:job_id/scale', {
     summary: 'Read how far each group of a job is from its count.',
-    returns: ok(JobScaleStatus, 'The scale status.'),
+    returns: jsonResponse(JobScaleStatus, 'The scale status.'),
     errors: { 404: '`job not found`' },
     needs: 'namespace:read-job-scaling or namespace:read-job',
   }),
-  listJobServices: watch('/job/:job_id/services', {
+  listJobServices: blockingRead('/job/:job_id/services', {
     summary: 'List the services that the allocations of a job registered.',
-    returns: ok(Type.Array(ServiceRegistration), 'The services.'),
+    returns: jsonResponse(Type.Array(ServiceRegistration), 'The services.'),
     errors: { 404: '`job not found`' },
     needs,
   }),
   listJobActions: read('/job/:job_id/actions', {
     summary: 'List the named commands of a job.',
-    returns: ok(Type.Array(JobAction), 'The actions.'),
+    returns: jsonResponse(Type.Array(JobAction), 'The actions.'),
     errors: { 404: '`job not found`' },
     needs,
   }),
@@ -130,7 +129,7 @@ export const jobReadRoutes = routes('Jobs', {
     summary: 'Explain why allocations of a job are unplaced, and what would place them.',
     cost: 2,
     query: explainQuery,
-    returns: ok(Explanation, 'The explanation, worked out against the current state.'),
+    returns: jsonResponse(Explanation, 'The explanation, worked out against the current state.'),
     errors: { 404: '`job not found`' },
     needs,
   }),

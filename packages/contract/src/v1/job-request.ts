@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { Base64 } from './identifier.ts'
-import { Job } from './job.ts'
-import { JobSubmission } from './submission.ts'
+import { Named, Index, MapOf, Nullable, type Input, type Infer } from '../schema.ts'
+import { Base64 } from './shared-schemas.ts'
+import { Job, JobSubmission } from './job.ts'
 
 const target = {
   Region: Type.String({ description: 'Used when the query names no region.' }),
@@ -40,7 +39,7 @@ export const JobRegisterRequest = Named('JobRegisterRequest', {
   ...message,
   ...target,
 })
-export type JobRegisterRequest = Input<Shape<typeof JobRegisterRequest>>
+export type JobRegisterRequest = Input<Infer<typeof JobRegisterRequest>>
 
 export const JobParseRequest = Named('JobParseRequest', {
   JobHCL: Type.String(),
@@ -48,7 +47,7 @@ export const JobParseRequest = Named('JobParseRequest', {
   Variables: Type.String({ description: 'Values of variables, as a variables file.' }),
   HCLv1: Type.Boolean({ description: 'Read the older syntax.' }),
 })
-export type JobParseRequest = Input<Shape<typeof JobParseRequest>>
+export type JobParseRequest = Input<Infer<typeof JobParseRequest>>
 
 export const JobDispatchRequest = Named('JobDispatchRequest', {
   JobID: Type.String({ description: 'When given, the id in the path.' }),
@@ -58,7 +57,7 @@ export const JobDispatchRequest = Named('JobDispatchRequest', {
   Priority: Type.Integer({ description: '0 uses that of the parent.' }),
   ...override,
 })
-export type JobDispatchRequest = Input<Shape<typeof JobDispatchRequest>>
+export type JobDispatchRequest = Input<Infer<typeof JobDispatchRequest>>
 
 export const JobRevertRequest = Named('JobRevertRequest', {
   JobID: Type.String(),
@@ -69,14 +68,14 @@ export const JobRevertRequest = Named('JobRevertRequest', {
   ...message,
   ...override,
 })
-export type JobRevertRequest = Input<Shape<typeof JobRevertRequest>>
+export type JobRevertRequest = Input<Infer<typeof JobRevertRequest>>
 
 export const JobStabilityRequest = Named('JobStabilityRequest', {
   JobID: Type.String(),
   JobVersion: Type.Integer(),
   Stable: Type.Boolean(),
 })
-export type JobStabilityRequest = Input<Shape<typeof JobStabilityRequest>>
+export type JobStabilityRequest = Input<Infer<typeof JobStabilityRequest>>
 
 /** An empty body is accepted. */
 export const JobEvaluateRequest = Named('JobEvaluateRequest', {
@@ -87,7 +86,7 @@ export const JobEvaluateRequest = Named('JobEvaluateRequest', {
     }),
   }),
 })
-export type JobEvaluateRequest = Input<Shape<typeof JobEvaluateRequest>>
+export type JobEvaluateRequest = Input<Infer<typeof JobEvaluateRequest>>
 
 export const JobPlanRequest = Named('JobPlanRequest', {
   Job: Job,
@@ -95,7 +94,7 @@ export const JobPlanRequest = Named('JobPlanRequest', {
   ...override,
   ...target,
 })
-export type JobPlanRequest = Input<Shape<typeof JobPlanRequest>>
+export type JobPlanRequest = Input<Infer<typeof JobPlanRequest>>
 
 /** `Error` may be text or a flag. */
 export const JobScaleRequest = Named('JobScaleRequest', {
@@ -112,16 +111,16 @@ export const JobScaleRequest = Named('JobScaleRequest', {
   ...override,
   JobModifyIndex: Index('When above 0, must be the current one.'),
 })
-export type JobScaleRequest = Input<Shape<typeof JobScaleRequest>>
+export type JobScaleRequest = Input<Infer<typeof JobScaleRequest>>
 
 export const JobTagRequest = Named('JobTagRequest', {
   Version: Type.Integer({ description: 'Without it: the newest.' }),
   Description: Type.String(),
 })
-export type JobTagRequest = Input<Shape<typeof JobTagRequest>>
+export type JobTagRequest = Input<Infer<typeof JobTagRequest>>
 
 export const JobValidateRequest = Named('JobValidateRequest', { Job: Job })
-export type JobValidateRequest = Input<Shape<typeof JobValidateRequest>>
+export type JobValidateRequest = Input<Infer<typeof JobValidateRequest>>
 
 /** 200 also when the job is invalid. */
 export const JobValidateResponse = Named('JobValidateResponse', {
@@ -130,4 +129,4 @@ export const JobValidateResponse = Named('JobValidateResponse', {
   Error: Type.String(),
   Warnings: Type.String(),
 })
-export type JobValidateResponse = Shape<typeof JobValidateResponse>
+export type JobValidateResponse = Infer<typeof JobValidateResponse>

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { watch, watchByBody } from './define.ts'
-import { Named, Index, Nanoseconds, Nullable, type Input, type Shape } from '../shape.ts'
+import { blockingRead, blockingReadByBody } from './define.ts'
+import { Named, Index, Nanoseconds, Nullable, type Input, type Infer } from '../schema.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
-import { ok } from './answer.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
 import { ALLOCATION_HEALTHS, JOB_HEALTHS } from './health.ts'
 import { JOB_STATUSES } from './job.ts'
-import { Flag, paging, prefix } from './query.ts'
+import { FlagParameter, pagingQuery, prefixQuery } from './query.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 
 export const JobStatusAllocation = Named('JobStatusAllocation', {
@@ -25,7 +25,7 @@ export const JobStatusAllocation = Named('JobStatusAllocation', {
   JobVersion: Type.Integer(),
   FollowupEvalID: Type.String(),
 })
-export type JobStatusAllocation = Shape<typeof JobStatusAllocation>
+export type JobStatusAllocation = Infer<typeof JobStatusAllocation>
 
 export const JobStatusDeployment = Named('JobStatusDeployment', {
   ID: Type.String(),
@@ -36,7 +36,7 @@ export const JobStatusDeployment = Named('JobStatusDeployment', {
   AllAutoPromote: Type.Boolean(),
   RequiresPromotion: Type.Boolean(),
 })
-export type JobStatusDeployment = Shape<typeof JobStatusDeployment>
+export type JobStatusDeployment = Infer<typeof JobStatusDeployment>
 
 /** One row of a page that lists jobs. */
 export const JobStatusRow = Type.Object(
@@ -65,39 +65,39 @@ export const JobStatusRow = Type.Object(
   },
   { $id: 'JobStatusRow', description: 'A job with the state of its allocations.' },
 )
-export type JobStatusRow = Shape<typeof JobStatusRow>
+export type JobStatusRow = Infer<typeof JobStatusRow>
 
 export const JobStatusesRequest = Named('JobStatusesRequest', {
   Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
   IncludeChildren: Type.Boolean(),
 })
-export type JobStatusesRequest = Input<Shape<typeof JobStatusesRequest>>
+export type JobStatusesRequest = Input<Infer<typeof JobStatusesRequest>>
 
 const jobStatusesQuery = {
-  ...paging,
-  prefix,
-  include_children: Flag('Also jobs that were dispatched or launched by another.'),
-  counts: Flag(
+  ...pagingQuery,
+  prefix: prefixQuery,
+  include_children: FlagParameter('Also jobs that were dispatched or launched by another.'),
+  counts: FlagParameter(
     'Numbers instead of lists: `AllocCounts` and `ChildCounts`, with `Allocs` and `ChildStatuses` empty.',
   ),
 }
 
 export const jobStatusRoutes = routes('Jobs', {
-  listJobStatuses: watch('/jobs/statuses', {
+  listJobStatuses: blockingRead('/jobs/statuses', {
     summary: 'List jobs with their allocations and latest deployment, newest change first.',
     cost: 2,
     query: jobStatusesQuery,
-    returns: ok(Type.Array(JobStatusRow), 'The jobs.'),
+    returns: jsonResponse(Type.Array(JobStatusRow), 'The jobs.'),
     needs: 'namespace:read-job',
   }),
-  listStatusesOfJobs: watchByBody('/jobs/statuses', {
+  listStatusesOfJobs: blockingReadByBody('/jobs/statuses', {
     summary: 'The same for the jobs that the body names; an empty body means all of them.',
     answeredBy: 'any',
     audit: 'none',
     cost: 2,
     query: jobStatusesQuery,
     body: JobStatusesRequest,
-    returns: ok(Type.Array(JobStatusRow), 'The jobs.'),
+    returns: jsonResponse(Type.Array(JobStatusRow), 'The jobs.'),
     needs: 'namespace:read-job',
   }),
 })

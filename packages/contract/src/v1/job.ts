@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
-import { Base64 } from './identifier.ts'
+import { Base64 } from './shared-schemas.ts'
 import { InputSchema } from './input-schema.ts'
 import { JobSummary } from './summary.ts'
 import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
@@ -28,7 +28,7 @@ export const PeriodicConfig = Type.Object(
   },
   { $id: 'PeriodicConfig', description: 'When instances of the job are launched.' },
 )
-export type PeriodicConfig = Shape<typeof PeriodicConfig>
+export type PeriodicConfig = Infer<typeof PeriodicConfig>
 
 export const ParameterizedJobConfig = Type.Object(
   {
@@ -41,7 +41,7 @@ export const ParameterizedJobConfig = Type.Object(
     description: 'Payload and metadata that a dispatch of the job requires or accepts.',
   },
 )
-export type ParameterizedJobConfig = Shape<typeof ParameterizedJobConfig>
+export type ParameterizedJobConfig = Infer<typeof ParameterizedJobConfig>
 
 export const MultiregionRegion = Named('MultiregionRegion', {
   Name: Type.String(),
@@ -50,28 +50,28 @@ export const MultiregionRegion = Named('MultiregionRegion', {
   NodePool: Type.String(),
   Meta: Nullable(MapOf(Type.String())),
 })
-export type MultiregionRegion = Shape<typeof MultiregionRegion>
+export type MultiregionRegion = Infer<typeof MultiregionRegion>
 
 export const MultiregionStrategy = Named('MultiregionStrategy', {
   MaxParallel: Type.Integer(),
   OnFailure: Type.String(),
 })
-export type MultiregionStrategy = Shape<typeof MultiregionStrategy>
+export type MultiregionStrategy = Infer<typeof MultiregionStrategy>
 
 export const Multiregion = Type.Object(
   { Strategy: Nullable(MultiregionStrategy), Regions: Type.Array(MultiregionRegion) },
   { $id: 'Multiregion', description: 'The regions in which the job runs.' },
 )
-export type Multiregion = Shape<typeof Multiregion>
+export type Multiregion = Infer<typeof Multiregion>
 
 export const JobLink = Named('JobLink', { Label: Type.String(), URL: Type.String() })
-export type JobLink = Shape<typeof JobLink>
+export type JobLink = Infer<typeof JobLink>
 
 export const JobUi = Type.Object(
   { Description: Type.String(), Links: Nullable(Type.Array(JobLink)) },
   { $id: 'JobUi', description: 'Description and links of the job in the web UI.' },
 )
-export type JobUi = Shape<typeof JobUi>
+export type JobUi = Infer<typeof JobUi>
 
 export const JobVersionTag = Type.Object(
   {
@@ -81,7 +81,7 @@ export const JobVersionTag = Type.Object(
   },
   { $id: 'JobVersionTag', description: 'A name for one version; tagged versions are kept.' },
 )
-export type JobVersionTag = Shape<typeof JobVersionTag>
+export type JobVersionTag = Infer<typeof JobVersionTag>
 
 export const JobNodeLoss = Type.Object(
   {
@@ -97,7 +97,7 @@ export const JobNodeLoss = Type.Object(
     description: 'A node that was lost while an allocation of the job was starting on it.',
   },
 )
-export type JobNodeLoss = Shape<typeof JobNodeLoss>
+export type JobNodeLoss = Infer<typeof JobNodeLoss>
 
 export const JobQuarantine = Type.Object(
   {
@@ -114,7 +114,7 @@ export const JobQuarantine = Type.Object(
       'new version of the job or `POST /v1/job/:job_id/release` ends it.',
   },
 )
-export type JobQuarantine = Shape<typeof JobQuarantine>
+export type JobQuarantine = Infer<typeof JobQuarantine>
 
 /** A job. For `Quarantine` and `NodeLosses` see decision 0061. */
 export const Job = Type.Object(
@@ -171,14 +171,14 @@ export const Job = Type.Object(
   },
   { $id: 'Job', description: 'A workload: groups of tasks, and how they are placed and updated.' },
 )
-export type Job = Shape<typeof Job>
+export type Job = Infer<typeof Job>
 
 /**
  * Response of the parser. Without `Canonicalize` fields that the text does not set are null, so
  * this is the shape of a job in a request.
  */
 export const ParsedJob = InputSchema(Job, { $id: 'ParsedJob' })
-export type ParsedJob = Shape<typeof ParsedJob>
+export type ParsedJob = Infer<typeof ParsedJob>
 
 export const JobStub = Type.Object(
   {
@@ -206,4 +206,24 @@ export const JobStub = Type.Object(
   },
   { $id: 'JobStub', description: 'A job in a list.' },
 )
-export type JobStub = Shape<typeof JobStub>
+export type JobStub = Infer<typeof JobStub>
+
+export const SUBMISSION_FORMATS = ['hcl2', 'hcl1', 'json'] as const
+export type SubmissionFormat = (typeof SUBMISSION_FORMATS)[number]
+
+/** `JobModifyIndex` is the same number as `JobIndex`. */
+export const JobSubmission = Type.Object(
+  {
+    Source: Type.String({ description: 'The job file as it was written.' }),
+    Format: Type.String({ description: '`hcl2`, `hcl1` or `json`.' }),
+    VariableFlags: Nullable(MapOf(Type.String())),
+    Variables: Type.String({ description: 'Content of the variables form of the web pages.' }),
+    Namespace: Type.String(),
+    JobID: Type.String(),
+    Version: Type.Integer(),
+    JobIndex: Index(),
+    JobModifyIndex: Index(),
+  },
+  { $id: 'JobSubmission', description: 'The source from which one version of a job was made.' },
+)
+export type JobSubmission = Infer<typeof JobSubmission>

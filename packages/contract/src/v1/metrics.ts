@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { ResourceTotals } from './allocated-resources.ts'
 
 export const NodeScore = Named('NodeScore', {
@@ -7,7 +7,7 @@ export const NodeScore = Named('NodeScore', {
   Scores: MapOf(Type.Number()),
   NormScore: Type.Number({ description: 'The mean of the scores that applied.' }),
 })
-export type NodeScore = Shape<typeof NodeScore>
+export type NodeScore = Infer<typeof NodeScore>
 
 export const PlacementMetrics = Type.Object(
   {
@@ -30,4 +30,4 @@ export const PlacementMetrics = Type.Object(
   },
   { $id: 'PlacementMetrics', description: 'Metrics of one search for a node.' },
 )
-export type PlacementMetrics = Shape<typeof PlacementMetrics>
+export type PlacementMetrics = Infer<typeof PlacementMetrics>

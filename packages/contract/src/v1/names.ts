@@ -1,7 +1,6 @@
 /**
- * Every wire name that another product spells with its vendor's name is written here and nowhere
- * else, so that an alias table can be added without touching
- * logic.
+ * All wire names that another product spells with its vendor's name, so that aliases can be added
+ * without changing logic.
  */
 
 export const HEADERS = {
@@ -13,26 +12,26 @@ export const HEADERS = {
   index: 'X-Service-Index',
   /** The error code, which stays when the text is reworded (docs/reference/errors.md). */
   errorCode: 'X-Service-Error-Code',
-  /** `true` when a list holds only a part of what there is, and the rest cannot be asked for. */
+  /** `true` if a list is truncated and has no further pages. */
   truncated: 'X-Service-Truncated',
   /** Whether the answering server knows a leader: `true` or `false`. */
   knownLeader: 'X-Service-KnownLeader',
   /** Whole milliseconds since the answering server heard from the leader. */
   lastContact: 'X-Service-LastContact',
-  /** Which program sends a request: `cli` or `web`. Versions of jobs keep it as their origin. */
+  /** The calling program, `cli` or `web`; job versions record it as their origin. */
   client: 'X-Service-Client',
 } as const
 
 /** The root of every path of the workload API. */
 export const V1_ROOT = '/v1'
 
-/** Environment variables that a task is given begin with this. */
+/** Prefix of the environment variables of tasks. */
 export const TASK_ENVIRONMENT_PREFIX = 'REEVE_'
 
-/** Environment variables that set a job file's variables for the command line. */
+/** Prefix of environment variables that set variables of job files, for the CLI. */
 export const VARIABLE_ENVIRONMENT_PREFIX = 'REEVE_VAR_'
 
-/** The built-in service catalogue on the wire; `native` is accepted for it. */
+/** Wire name of the built-in service catalog; `native` is accepted as an alias. */
 export const SERVICE_PROVIDER = 'service'
 export const SERVICE_PROVIDER_ALIAS = 'native'
 
@@ -42,11 +41,11 @@ export const DISCOVERY_PROVIDER = 'discovery'
 /** Node attribute that holds the version of the agent. */
 export const AGENT_VERSION_ATTRIBUTE = 'service.version'
 
-/** Names of the metrics begin with this. */
+/** Prefix of metric names. */
 export const METRIC_PREFIX = 'service.'
 
 /**
- * Paths of variables below this belong to workloads; the ones below the second are theirs to read.
+ * Prefix of variables that are reserved for workloads, and the prefix of those that they may read.
  */
 export const RESERVED_VARIABLE_PREFIX = 'service/'
 export const WORKLOAD_VARIABLE_PREFIX = 'service/jobs'
@@ -54,16 +53,16 @@ export const WORKLOAD_VARIABLE_PREFIX = 'service/jobs'
 export const POLICY_VARIABLE_PREFIX = 'service/native'
 
 export const DEFAULT_NAMESPACE = 'default'
-/** In place of a namespace: every namespace that the caller may see. */
+/** Stands for all namespaces that the caller may read. */
 export const ALL_NAMESPACES = '*'
 
 export const DEFAULT_NODE_POOL = 'default'
-/** The built-in pool that holds the nodes of every pool. */
+/** The built-in pool that contains all nodes. */
 export const ALL_NODE_POOL = 'all'
 
-/** The word that a job may use for the region of the agent that answers. */
+/** In a job, stands for the region of the receiving agent. */
 export const GLOBAL_REGION = 'global'
 
-/** The caller without a token, and the policy that applies to it when it exists. */
+/** Accessor ID of callers without a token, and the name of their optional policy. */
 export const ANONYMOUS_ACCESSOR_ID = 'anonymous'
 export const ANONYMOUS_POLICY = 'anonymous'

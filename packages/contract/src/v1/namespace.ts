@@ -1,10 +1,15 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { remove, watch, write } from './define.ts'
-import { Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused } from './answer.ts'
-import { Base64 } from './identifier.ts'
-import { prefix } from './query.ts'
+import { remove, blockingRead, write } from './define.ts'
+import { Index, MapOf, Nullable, type Input, type Infer } from '../schema.ts'
+import {
+  permissionDenied,
+  emptyResponse,
+  jsonResponse,
+  textError,
+  Base64,
+} from './shared-schemas.ts'
+import { prefixQuery } from './query.ts'
 
 export const NamespaceCapabilities = Type.Object(
   {
@@ -39,25 +44,25 @@ export const Namespace = Type.Object(
   },
   { $id: 'Namespace', description: 'A part of the system with its own jobs and access rules.' },
 )
-export type Namespace = Shape<typeof Namespace>
+export type Namespace = Infer<typeof Namespace>
 export type NamespaceRequest = Input<Namespace>
 
 const writeAnswers = {
-  200: done('The namespace is stored.'),
-  400: refused('The name is invalid or not the one in the path, or the description is too long.'),
-  403: denied,
+  200: emptyResponse('The namespace is stored.'),
+  400: textError('The name is invalid or not the one in the path, or the description is too long.'),
+  403: permissionDenied,
 }
 
 export const namespaceRoutes = routes('Namespaces', {
-  listNamespaces: watch('/namespaces', {
+  listNamespaces: blockingRead('/namespaces', {
     summary: 'List the namespaces that the token may see.',
-    query: { prefix },
-    returns: ok(Type.Array(Namespace), 'The namespaces, by name.'),
+    query: { prefix: prefixQuery },
+    returns: jsonResponse(Type.Array(Namespace), 'The namespaces, by name.'),
     needs: 'any capability in the namespace',
   }),
-  readNamespace: watch('/namespace/:namespace_name', {
+  readNamespace: blockingRead('/namespace/:namespace_name', {
     summary: 'Read one namespace.',
-    returns: ok(Namespace, 'The namespace.'),
+    returns: jsonResponse(Namespace, 'The namespace.'),
     errors: { 404: '`Namespace not found`' },
     needs: 'any capability in the namespace',
   }),
@@ -78,7 +83,7 @@ export const namespaceRoutes = routes('Namespaces', {
   deleteNamespace: remove('/namespace/:namespace_name', {
     summary: 'Delete a namespace that nothing uses.',
     region: 'authoritative',
-    returns: done('The namespace is deleted.'),
+    returns: emptyResponse('The namespace is deleted.'),
     errors: {
       400: '`can not delete default namespace`',
       404: '`Namespace not found`',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 
 export const Port = Named('Port', {
   Label: Type.String(),
@@ -8,7 +8,7 @@ export const Port = Named('Port', {
   HostNetwork: Type.String({ description: 'Name of the host network whose address is used.' }),
   IgnoreCollision: Type.Boolean({ description: 'Do not check that a static port is free.' }),
 })
-export type Port = Shape<typeof Port>
+export type Port = Infer<typeof Port>
 
 export const DnsConfig = Type.Object(
   {
@@ -18,13 +18,13 @@ export const DnsConfig = Type.Object(
   },
   { $id: 'DnsConfig', description: 'Name resolution inside the network of the group.' },
 )
-export type DnsConfig = Shape<typeof DnsConfig>
+export type DnsConfig = Infer<typeof DnsConfig>
 
 export const CniConfig = Type.Object(
   { Args: Nullable(MapOf(Type.String())) },
   { $id: 'CniConfig', description: 'Arguments for a network plugin.' },
 )
-export type CniConfig = Shape<typeof CniConfig>
+export type CniConfig = Infer<typeof CniConfig>
 
 /** Also what a node offers and an allocation received. */
 export const NetworkResource = Type.Object(
@@ -44,7 +44,7 @@ export const NetworkResource = Type.Object(
   },
   { $id: 'NetworkResource', description: 'One network: its mode and its ports.' },
 )
-export type NetworkResource = Shape<typeof NetworkResource>
+export type NetworkResource = Infer<typeof NetworkResource>
 
 export const AllocatedPort = Type.Object(
   {
@@ -55,4 +55,4 @@ export const AllocatedPort = Type.Object(
   },
   { $id: 'AllocatedPort', description: 'A port of the host that an allocation holds.' },
 )
-export type AllocatedPort = Shape<typeof AllocatedPort>
+export type AllocatedPort = Infer<typeof AllocatedPort>

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, write } from './define.ts'
-import { Named, Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
-import { done, ok, refused } from './answer.ts'
-import { Uuid } from './identifier.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Infer } from '../schema.ts'
+import { emptyResponse, jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { NodeUpdateResponse } from './node.ts'
 
 const joinTokenFields = {
@@ -23,7 +22,7 @@ export const NodeJoinTokenStub = Type.Object(joinTokenFields, {
   $id: 'NodeJoinTokenStub',
   description: 'A join token without its secret. It is listed until it expires, used or not.',
 })
-export type NodeJoinTokenStub = Shape<typeof NodeJoinTokenStub>
+export type NodeJoinTokenStub = Infer<typeof NodeJoinTokenStub>
 
 export const NodeJoinToken = Type.Object(
   {
@@ -32,19 +31,19 @@ export const NodeJoinToken = Type.Object(
   },
   { $id: 'NodeJoinToken', description: 'Admits one new node, once, until it expires.' },
 )
-export type NodeJoinToken = Shape<typeof NodeJoinToken>
+export type NodeJoinToken = Infer<typeof NodeJoinToken>
 
 export const NodeJoinTokenRequest = Named('NodeJoinTokenRequest', {
   TTL: Type.String({ description: 'How long it is valid, such as `30m`; `1h` by default.' }),
   NodeName: Type.String(),
   NodePool: Type.String(),
 })
-export type NodeJoinTokenRequest = Input<Shape<typeof NodeJoinTokenRequest>>
+export type NodeJoinTokenRequest = Input<Infer<typeof NodeJoinTokenRequest>>
 
 export const SharedJoinTokenRequest = Named('SharedJoinTokenRequest', {
   SecretID: Type.String({ description: 'The new token; generated when it is empty.' }),
 })
-export type SharedJoinTokenRequest = Input<Shape<typeof SharedJoinTokenRequest>>
+export type SharedJoinTokenRequest = Input<Infer<typeof SharedJoinTokenRequest>>
 
 export const SharedJoinToken = Named('SharedJoinToken', {
   SecretID: Type.String({ description: 'The new token, shown once.' }),
@@ -53,7 +52,7 @@ export const SharedJoinToken = Named('SharedJoinToken', {
   }),
   Index: Index(),
 })
-export type SharedJoinToken = Shape<typeof SharedJoinToken>
+export type SharedJoinToken = Infer<typeof SharedJoinToken>
 
 export const NodeRevocation = Type.Object(
   {
@@ -67,12 +66,12 @@ export const NodeRevocation = Type.Object(
   },
   { $id: 'NodeRevocation', description: 'A node that is refused until the revocation is undone.' },
 )
-export type NodeRevocation = Shape<typeof NodeRevocation>
+export type NodeRevocation = Infer<typeof NodeRevocation>
 
 export const NodeRevokeRequest = Named('NodeRevokeRequest', {
   Reason: Type.String({ description: 'Kept with the revocation.' }),
 })
-export type NodeRevokeRequest = Input<Shape<typeof NodeRevokeRequest>>
+export type NodeRevokeRequest = Input<Infer<typeof NodeRevokeRequest>>
 
 export const NODE_SECRET_ROTATIONS = ['rotated', 'pending'] as const
 export type NodeSecretRotation = (typeof NODE_SECRET_ROTATIONS)[number]
@@ -86,23 +85,26 @@ export const NodeSecretRotationResponse = Named('NodeSecretRotationResponse', {
   NodeModifyIndex: Index(),
   Index: Index(),
 })
-export type NodeSecretRotationResponse = Shape<typeof NodeSecretRotationResponse>
+export type NodeSecretRotationResponse = Infer<typeof NodeSecretRotationResponse>
 
-const unknownNode = refused('`node not found`')
-const notUuid = refused('`node lookup failed: UUID must be 36 characters`')
+const unknownNode = textError('`node not found`')
+const notUuid = textError('`node lookup failed: UUID must be 36 characters`')
 
 /** Which machines may be nodes: how they join, prove who they are, and are shut out. */
 export const nodeAdmissionRoutes = routes('Nodes', {
   listNodeJoinTokens: list('/node/join-tokens', {
     summary: 'List join tokens, without their secrets.',
-    returns: ok(Type.Array(NodeJoinTokenStub), 'The tokens that have not expired, by id.'),
+    returns: jsonResponse(
+      Type.Array(NodeJoinTokenStub),
+      'The tokens that have not expired, by id.',
+    ),
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
   createNodeJoinToken: write('/node/join-token', {
     summary: 'Create a join token: it admits one new node, once.',
     body: NodeJoinTokenRequest,
-    returns: ok(NodeJoinToken, 'The token, with its secret.'),
+    returns: jsonResponse(NodeJoinToken, 'The token, with its secret.'),
     errors: {
       400: 'The TTL, the name or the pool is invalid.',
       429: 'There are too many join tokens.',
@@ -111,20 +113,20 @@ export const nodeAdmissionRoutes = routes('Nodes', {
   }),
   deleteNodeJoinToken: remove('/node/join-token/:token_id', {
     summary: 'Revoke a join token. A node that has joined with it stays.',
-    returns: done('The token is revoked.'),
+    returns: emptyResponse('The token is revoked.'),
     errors: { 400: 'The id is not a UUID.', 404: '`join token not found`' },
     needs: 'node:write',
   }),
   rotateSharedJoinToken: write('/node/shared-join-token', {
     summary: 'Replace the shared join token on all servers. Nodes that have joined stay.',
     body: SharedJoinTokenRequest,
-    returns: ok(SharedJoinToken, 'The new token. The previous one is revoked.'),
+    returns: jsonResponse(SharedJoinToken, 'The new token. The previous one is revoked.'),
     errors: { 400: 'The given token is too short or too long.' },
     needs: 'management',
   }),
   listNodeRevocations: list('/node/revocations', {
     summary: 'List revoked nodes, also those that are not listed as nodes any more.',
-    returns: ok(Type.Array(NodeRevocation), 'The revocations, by node id.'),
+    returns: jsonResponse(Type.Array(NodeRevocation), 'The revocations, by node id.'),
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
@@ -132,20 +134,23 @@ export const nodeAdmissionRoutes = routes('Nodes', {
     summary: 'Shut a node out: close its connections, replace its allocations, refuse its id.',
     growsState: false,
     body: NodeRevokeRequest,
-    returns: ok(NodeUpdateResponse, 'The node is down and refused; its jobs are evaluated.'),
+    returns: jsonResponse(
+      NodeUpdateResponse,
+      'The node is down and refused; its jobs are evaluated.',
+    ),
     answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
   unrevokeNode: write('/node/:node_id/unrevoke', {
     summary: 'Undo the revocation of a node.',
-    returns: done('The node is admitted again, with its own secret or a join token.'),
+    returns: emptyResponse('The node is admitted again, with its own secret or a join token.'),
     answers: { 400: notUuid },
     errors: { 404: '`node is not revoked`' },
     needs: 'node:write',
   }),
   rotateNodeSecret: write('/node/:node_id/rotate-secret', {
     summary: 'Give a node a new secret. Its tasks keep running.',
-    returns: ok(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
+    returns: jsonResponse(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
     answers: { 400: notUuid, 404: unknownNode },
     errors: {
       409: 'The node is revoked.',

@@ -1,12 +1,17 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, remove, watch, write } from './define.ts'
-import { Named, Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused } from './answer.ts'
-import { Base64 } from './identifier.ts'
+import { list, remove, blockingRead, write } from './define.ts'
+import { Named, Index, MapOf, Nullable, type Input, type Infer } from '../schema.ts'
+import {
+  permissionDenied,
+  emptyResponse,
+  jsonResponse,
+  textError,
+  Base64,
+} from './shared-schemas.ts'
 import { JobStub } from './job.ts'
 import { NodeStub } from './node.ts'
-import { paging, Text } from './query.ts'
+import { pagingQuery, TextParameter } from './query.ts'
 
 export const NodePoolSchedulerConfiguration = Named('NodePoolSchedulerConfiguration', {
   SchedulerAlgorithm: Type.String({ description: 'Empty for that of the region.' }),
@@ -25,36 +30,36 @@ export const NodePool = Type.Object(
   },
   { $id: 'NodePool', description: 'Nodes that jobs name together.' },
 )
-export type NodePool = Shape<typeof NodePool>
+export type NodePool = Infer<typeof NodePool>
 export type NodePoolRequest = Input<NodePool>
 
 /** `prefix` is refused below a pool. */
 const poolListQuery = {
-  prefix: Text('Not taken here: anything but an empty one is refused.'),
-  ...paging,
+  prefix: TextParameter('Not taken here: anything but an empty one is refused.'),
+  ...pagingQuery,
 }
 
-const unknownPool = refused('`node pool not found`')
+const unknownPool = textError('`node pool not found`')
 const writeAnswers = {
-  200: done('The pool is stored.'),
-  400: refused('The name is invalid, not the one in the path, or that of a built-in pool.'),
-  403: denied,
+  200: emptyResponse('The pool is stored.'),
+  400: textError('The name is invalid, not the one in the path, or that of a built-in pool.'),
+  403: permissionDenied,
 }
 const listRefusals = {
-  400: refused('`prefix argument not allowed`'),
-  403: denied,
+  400: textError('`prefix argument not allowed`'),
+  403: permissionDenied,
   404: unknownPool,
 }
 
 export const nodePoolRoutes = routes('Node pools', {
   listNodePools: list('/node/pools', {
     summary: 'List node pools.',
-    returns: ok(Type.Array(NodePool), 'Node pools that the token may read, by name.'),
+    returns: jsonResponse(Type.Array(NodePool), 'Node pools that the token may read, by name.'),
     needs: 'node_pool:read',
   }),
-  readNodePool: watch('/node/pool/:pool_name', {
+  readNodePool: blockingRead('/node/pool/:pool_name', {
     summary: 'Read one node pool.',
-    returns: ok(NodePool, 'The pool.'),
+    returns: jsonResponse(NodePool, 'The pool.'),
     answers: { 404: unknownPool },
     needs: 'node_pool:read',
   }),
@@ -75,22 +80,22 @@ export const nodePoolRoutes = routes('Node pools', {
   deleteNodePool: remove('/node/pool/:pool_name', {
     summary: 'Delete a node pool that nothing uses.',
     region: 'authoritative',
-    returns: done('The pool is deleted.'),
+    returns: emptyResponse('The pool is deleted.'),
     answers: { 404: unknownPool },
     errors: { 400: 'The pool is built in.', 409: 'The pool has nodes or live jobs.' },
     needs: 'node_pool:delete',
   }),
-  listNodePoolNodes: watch('/node/pool/:pool_name/nodes', {
+  listNodePoolNodes: blockingRead('/node/pool/:pool_name/nodes', {
     summary: 'List the nodes of a pool.',
     query: poolListQuery,
-    returns: ok(Type.Array(NodeStub), 'The nodes, by id.'),
+    returns: jsonResponse(Type.Array(NodeStub), 'The nodes, by id.'),
     answers: { ...listRefusals },
     needs: 'node_pool:read and node:read',
   }),
-  listNodePoolJobs: watch('/node/pool/:pool_name/jobs', {
+  listNodePoolJobs: blockingRead('/node/pool/:pool_name/jobs', {
     summary: 'List the jobs of a pool.',
     query: poolListQuery,
-    returns: ok(Type.Array(JobStub), 'The jobs, by namespace and id.'),
+    returns: jsonResponse(Type.Array(JobStub), 'The jobs, by namespace and id.'),
     answers: { ...listRefusals },
     needs: 'node_pool:read and namespace:list-jobs',
   }),

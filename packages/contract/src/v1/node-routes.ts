@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, watch, write } from './define.ts'
+import { list, blockingRead, write } from './define.ts'
 import { Allocation } from './allocation.ts'
-import { ok, refused } from './answer.ts'
+import { jsonResponse, textError } from './shared-schemas.ts'
 import {
   Node,
   NodeDrainRequest,
@@ -11,39 +11,39 @@ import {
   NodeStub,
   NodeUpdateResponse,
 } from './node.ts'
-import { Flag } from './query.ts'
+import { FlagParameter } from './query.ts'
 
-const unknownNode = refused('`node not found`')
-const notUuid = refused('`node lookup failed: UUID must be 36 characters`')
+const unknownNode = textError('`node not found`')
+const notUuid = textError('`node lookup failed: UUID must be 36 characters`')
 
 export const nodeRoutes = routes('Nodes', {
   listNodes: list('/nodes', {
     summary: 'List nodes.',
     cost: 2,
     query: {
-      resources: Flag('Include what each node has and keeps for itself.'),
-      os: Flag('Include the name of the operating system.'),
+      resources: FlagParameter('Include what each node has and keeps for itself.'),
+      os: FlagParameter('Include the name of the operating system.'),
     },
-    returns: ok(Type.Array(NodeStub), 'The nodes, by id.'),
+    returns: jsonResponse(Type.Array(NodeStub), 'The nodes, by id.'),
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
-  readNode: watch('/node/:node_id', {
+  readNode: blockingRead('/node/:node_id', {
     summary: 'Read one node.',
-    returns: ok(Node, 'The node.'),
+    returns: jsonResponse(Node, 'The node.'),
     answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:read',
   }),
-  listNodeAllocations: watch('/node/:node_id/allocations', {
+  listNodeAllocations: blockingRead('/node/:node_id/allocations', {
     summary: 'List the allocations of a node, with their jobs.',
-    returns: ok(Type.Array(Allocation), 'Those in namespaces that the token may read.'),
+    returns: jsonResponse(Type.Array(Allocation), 'Those in namespaces that the token may read.'),
     answers: { 400: notUuid },
     needs: 'node:read; each allocation namespace:read-job',
   }),
   evaluateNode: write('/node/:node_id/evaluate', {
     summary: 'Run the scheduling logic again for the jobs of a node.',
     growsState: false,
-    returns: ok(NodeEvaluateResponse, 'Evaluations were made.'),
+    returns: jsonResponse(NodeEvaluateResponse, 'Evaluations were made.'),
     answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
@@ -51,7 +51,7 @@ export const nodeRoutes = routes('Nodes', {
     summary: 'Move the allocations off a node, or end that.',
     growsState: false,
     body: NodeDrainRequest,
-    returns: ok(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
+    returns: jsonResponse(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
     answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
@@ -59,7 +59,7 @@ export const nodeRoutes = routes('Nodes', {
     summary: 'Say whether a node takes new allocations.',
     growsState: false,
     body: NodeEligibilityRequest,
-    returns: ok(NodeUpdateResponse, 'The node follows.'),
+    returns: jsonResponse(NodeUpdateResponse, 'The node follows.'),
     answers: { 404: unknownNode },
     errors: { 400: 'The value is unknown, or the node is draining.' },
     needs: 'node:write',
@@ -67,7 +67,7 @@ export const nodeRoutes = routes('Nodes', {
   purgeNode: write('/node/:node_id/purge', {
     summary: 'Forget a node.',
     growsState: false,
-    returns: ok(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
+    returns: jsonResponse(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
     answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),

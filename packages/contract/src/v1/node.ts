@@ -7,10 +7,10 @@ import {
   Nullable,
   Timestamp,
   type Input,
-  type Shape,
-} from '../shape.ts'
+  type Infer,
+} from '../schema.ts'
 import { ResourceTotals } from './allocated-resources.ts'
-import { Opaque, Uuid } from './identifier.ts'
+import { OpaqueObject, Uuid } from './shared-schemas.ts'
 import { NetworkResource } from './network.ts'
 
 export const NODE_STATUSES = ['initializing', 'ready', 'down', 'disconnected'] as const
@@ -42,7 +42,7 @@ export const DeviceAttribute = Type.Object(
   },
   { $id: 'DeviceAttribute', description: 'Exactly one of the values is not null.' },
 )
-export type DeviceAttribute = Shape<typeof DeviceAttribute>
+export type DeviceAttribute = Infer<typeof DeviceAttribute>
 
 export const NodeDevice = Type.Object(
   {
@@ -60,7 +60,7 @@ export const NodeDevice = Type.Object(
   },
   { $id: 'NodeDevice', description: 'Equal devices of a node.' },
 )
-export type NodeDevice = Shape<typeof NodeDevice>
+export type NodeDevice = Infer<typeof NodeDevice>
 
 export const NodeNetwork = Named('NodeNetwork', {
   Mode: Type.String(),
@@ -79,7 +79,7 @@ export const NodeNetwork = Named('NodeNetwork', {
     ),
   ),
 })
-export type NodeNetwork = Shape<typeof NodeNetwork>
+export type NodeNetwork = Infer<typeof NodeNetwork>
 
 export const NodeResources = Type.Object(
   {
@@ -88,7 +88,7 @@ export const NodeResources = Type.Object(
       TotalCpuCores: Type.Integer(),
       ReservableCpuCores: Nullable(Type.Array(Type.Integer())),
     }),
-    Processors: Nullable(Opaque('Topology of the processors.')),
+    Processors: Nullable(OpaqueObject('Topology of the processors.')),
     Memory: Type.Object({ MemoryMB: Type.Integer() }),
     Disk: Type.Object({ DiskMB: Type.Integer() }),
     Devices: Nullable(Type.Array(NodeDevice)),
@@ -99,7 +99,7 @@ export const NodeResources = Type.Object(
   },
   { $id: 'NodeResources', description: 'Resources of a node.' },
 )
-export type NodeResources = Shape<typeof NodeResources>
+export type NodeResources = Infer<typeof NodeResources>
 
 export const NodeReservedResources = Type.Object(
   {
@@ -120,7 +120,7 @@ export const DrainSpec = Named('DrainSpec', {
   Deadline: Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
   IgnoreSystemJobs: Type.Boolean(),
 })
-export type DrainSpec = Shape<typeof DrainSpec>
+export type DrainSpec = Infer<typeof DrainSpec>
 
 export const DrainStrategy = Type.Object(
   {
@@ -131,7 +131,7 @@ export const DrainStrategy = Type.Object(
   },
   { $id: 'DrainStrategy', description: 'A drain that is going on.' },
 )
-export type DrainStrategy = Shape<typeof DrainStrategy>
+export type DrainStrategy = Infer<typeof DrainStrategy>
 
 export const DrainMetadata = Type.Object(
   {
@@ -143,7 +143,7 @@ export const DrainMetadata = Type.Object(
   },
   { $id: 'DrainMetadata', description: 'The last drain of a node.' },
 )
-export type DrainMetadata = Shape<typeof DrainMetadata>
+export type DrainMetadata = Infer<typeof DrainMetadata>
 
 export const NodeEvent = Type.Object(
   {
@@ -155,7 +155,7 @@ export const NodeEvent = Type.Object(
   },
   { $id: 'NodeEvent', description: 'Something that happened to a node.' },
 )
-export type NodeEvent = Shape<typeof NodeEvent>
+export type NodeEvent = Infer<typeof NodeEvent>
 
 export const DriverInfo = Named('DriverInfo', {
   Attributes: Nullable(MapOf(Type.String())),
@@ -164,7 +164,7 @@ export const DriverInfo = Named('DriverInfo', {
   HealthDescription: Type.String(),
   UpdateTime: Timestamp(),
 })
-export type DriverInfo = Shape<typeof DriverInfo>
+export type DriverInfo = Infer<typeof DriverInfo>
 
 export const HostVolumeInfo = Named('HostVolumeInfo', {
   Name: Type.String(),
@@ -216,14 +216,14 @@ export const Node = Type.Object(
     DrainStrategy: Nullable(DrainStrategy),
     StatusUpdatedAt: Type.Integer({ description: 'Unix seconds.' }),
     Events: Type.Array(NodeEvent, { description: 'The latest 10.' }),
-    CSIControllerPlugins: Nullable(Opaque('Storage plugins, by name.')),
-    CSINodePlugins: Nullable(Opaque('Storage plugins, by name.')),
+    CSIControllerPlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
+    CSINodePlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
     HostNetworks: Nullable(MapOf(HostNetworkInfo)),
     CgroupParent: Type.String(),
   },
   { $id: 'Node', description: 'A machine that runs allocations.' },
 )
-export type Node = Shape<typeof Node>
+export type Node = Infer<typeof Node>
 
 export const NodeStub = Type.Object(
   {
@@ -236,7 +236,7 @@ export const NodeStub = Type.Object(
   },
   { $id: 'NodeStub', description: 'A node in a list.' },
 )
-export type NodeStub = Shape<typeof NodeStub>
+export type NodeStub = Infer<typeof NodeStub>
 
 export const NodeDrainRequest = Type.Object(
   {
@@ -246,7 +246,7 @@ export const NodeDrainRequest = Type.Object(
   },
   { $id: 'NodeDrainRequest', description: 'Without `DrainSpec` the drain ends.' },
 )
-export type NodeDrainRequest = Input<Shape<typeof NodeDrainRequest>>
+export type NodeDrainRequest = Input<Infer<typeof NodeDrainRequest>>
 
 export const NodeEligibilityRequest = Named('NodeEligibilityRequest', {
   Eligibility: Type.String({ description: '`eligible` or `ineligible`.' }),
@@ -258,10 +258,10 @@ export const NodeUpdateResponse = Named('NodeUpdateResponse', {
   NodeModifyIndex: Index(),
   Index: Index(),
 })
-export type NodeUpdateResponse = Shape<typeof NodeUpdateResponse>
+export type NodeUpdateResponse = Infer<typeof NodeUpdateResponse>
 
 export const NodeEvaluateResponse = Named('NodeEvaluateResponse', {
   ...NodeUpdateResponse.properties,
   HeartbeatTTL: Nanoseconds(),
 })
-export type NodeEvaluateResponse = Shape<typeof NodeEvaluateResponse>
+export type NodeEvaluateResponse = Infer<typeof NodeEvaluateResponse>

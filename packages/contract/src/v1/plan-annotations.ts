@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Shape } from '../shape.ts'
+import { MapOf, Nullable, type Infer } from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
 
 export const DesiredUpdates = Type.Object(
@@ -19,7 +19,7 @@ export const DesiredUpdates = Type.Object(
   },
   { $id: 'DesiredUpdates', description: 'Allocations of one group, by what happens to them.' },
 )
-export type DesiredUpdates = Shape<typeof DesiredUpdates>
+export type DesiredUpdates = Infer<typeof DesiredUpdates>
 
 export const PlanAnnotations = Type.Object(
   {
@@ -28,4 +28,4 @@ export const PlanAnnotations = Type.Object(
   },
   { $id: 'PlanAnnotations', description: 'Changes that a plan would make.' },
 )
-export type PlanAnnotations = Shape<typeof PlanAnnotations>
+export type PlanAnnotations = Infer<typeof PlanAnnotations>

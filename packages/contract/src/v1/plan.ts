@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Index, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { JobDiff } from './diff.ts'
 import { Evaluation } from './evaluation.ts'
 import { PlacementMetrics } from './metrics.ts'
@@ -25,4 +25,4 @@ export const JobPlanResponse = Type.Object(
   },
   { $id: 'JobPlanResponse', description: 'Changes that registering the job would make.' },
 )
-export type JobPlanResponse = Shape<typeof JobPlanResponse>
+export type JobPlanResponse = Infer<typeof JobPlanResponse>

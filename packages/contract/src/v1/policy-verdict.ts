@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list } from './define.ts'
-import { Named, Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
-import { denied, ok, refused } from './answer.ts'
+import { Named, Index, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import { permissionDenied, jsonResponse, textError } from './shared-schemas.ts'
 
 /** Enforcement levels of both kinds of policies. */
 export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const
@@ -19,7 +19,7 @@ export const JobPolicyFinding = Named('JobPolicyFinding', {
   Column: Nullable(Type.Integer()),
   Message: Type.String({ description: 'The violation, with the values.' }),
 })
-export type JobPolicyFinding = Shape<typeof JobPolicyFinding>
+export type JobPolicyFinding = Infer<typeof JobPolicyFinding>
 
 export const JobPolicyOutcome = Type.Object(
   {
@@ -42,7 +42,7 @@ export const JobPolicyOutcome = Type.Object(
   },
   { $id: 'JobPolicyOutcome', description: 'Result of one policy of one set for a job.' },
 )
-export type JobPolicyOutcome = Shape<typeof JobPolicyOutcome>
+export type JobPolicyOutcome = Infer<typeof JobPolicyOutcome>
 
 /** Operations that policies are evaluated for. Plans are evaluated too, but not recorded. */
 export const GUARDED_OPERATIONS = ['register', 'scale', 'dispatch', 'revert'] as const
@@ -80,13 +80,16 @@ export const PolicyVerdict = Type.Object(
     description: 'A job submission that policies denied, or that overrode them.',
   },
 )
-export type PolicyVerdict = Shape<typeof PolicyVerdict>
+export type PolicyVerdict = Infer<typeof PolicyVerdict>
 
 const verdictQuery = {}
 const verdictAnswers = {
-  200: ok(Type.Array(PolicyVerdict), 'The verdicts; the latest of each namespace are kept.'),
-  400: refused('The filter cannot be read.'),
-  403: denied,
+  200: jsonResponse(
+    Type.Array(PolicyVerdict),
+    'The verdicts; the latest of each namespace are kept.',
+  ),
+  400: textError('The filter cannot be read.'),
+  403: permissionDenied,
 }
 
 export const policyVerdictRoutes = routes('Jobs', {

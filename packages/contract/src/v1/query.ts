@@ -2,34 +2,35 @@ import { Type } from 'typebox'
 
 /**
  * Query parameters are declared with the type that the handler receives; the server parses the
- * text. A flag marked `x-parse: lenient` reads any text that is not a boolean as false; every other
- * flag refuses it with 400.
+ * text. Flags marked `x-parse: lenient` parse an invalid boolean as false; all others reject it
+ * with
+ * 400.
  */
 
-export function Text(description: string) {
+export function TextParameter(description: string) {
   return Type.Optional(Type.String({ description }))
 }
 
-export function Flag(description: string, byDefault = false) {
+export function FlagParameter(description: string, byDefault = false) {
   return Type.Optional(Type.Boolean({ description, default: byDefault }))
 }
 
-export function LenientFlag(description: string) {
+export function LenientFlagParameter(description: string) {
   return Type.Optional(Type.Boolean({ description, default: false, 'x-parse': 'lenient' }))
 }
 
-export function Whole(description: string, byDefault = 0) {
+export function IntegerParameter(description: string, byDefault = 0) {
   return Type.Optional(Type.Integer({ description, default: byDefault }))
 }
 
 /** A parameter that may be given several times: `?topic=Job&topic=Node`. */
-export function Repeated(description: string) {
+export function RepeatedParameter(description: string) {
   return Type.Optional(Type.Array(Type.String(), { description }))
 }
 
-/** Taken by every route. */
+/** Parameters of every route. */
 export const common = {
-  region: Text('Region to ask; the region of the answering agent when empty.'),
+  region: TextParameter('Region to ask; the region of the answering agent when empty.'),
   namespace: Type.Optional(
     Type.String({
       description:
@@ -37,17 +38,19 @@ export const common = {
       default: 'default',
     }),
   ),
-  pretty: Flag('Indent the answer. Present and not `0` is true.'),
+  pretty: FlagParameter('Indent the answer. Present and not `0` is true.'),
 }
 
-/** Taken by every read. */
-export const consistency = {
-  stale: Flag('Any server may answer from its own copy. Present with an empty value is true.'),
-  consistent: Flag('The leader confirms that it leads before it answers.'),
+/** Parameters of every read. */
+export const consistencyQuery = {
+  stale: FlagParameter(
+    'Any server may answer from its own copy. Present with an empty value is true.',
+  ),
+  consistent: FlagParameter('The leader confirms that it leads before it answers.'),
 }
 
-/** Taken by every read that may block. */
-export const blocking = {
+/** Parameters of blocking reads. */
+export const blockingQuery = {
   index: Type.Optional(
     Type.Integer({
       description: 'Hold the answer until the result has passed this index; 0 answers at once.',
@@ -61,14 +64,14 @@ export const blocking = {
       default: '5m',
     }),
   ),
-  ...consistency,
+  ...consistencyQuery,
 }
 
-export const prefix = Text('Only what begins with this.')
-export const filter = Text('Only what this filter expression is true for.')
+export const prefixQuery = TextParameter('Only what begins with this.')
+export const filterQuery = TextParameter('Only what this filter expression is true for.')
 
-/** Taken by paginated lists. */
-export const paging = {
+/** Parameters of paginated lists. */
+export const pagingQuery = {
   per_page: Type.Optional(
     Type.Integer({
       description:
@@ -78,9 +81,11 @@ export const paging = {
       default: 0,
     }),
   ),
-  next_token: Text('Where the page starts: the header `X-Service-NextToken` of the page before.'),
-  filter,
-  reverse: LenientFlag('Walk the list from its end.'),
+  next_token: TextParameter(
+    'Where the page starts: the header `X-Service-NextToken` of the page before.',
+  ),
+  filter: filterQuery,
+  reverse: LenientFlagParameter('Walk the list from its end.'),
 }
 
-export const listing = { prefix, ...paging }
+export const listQuery = { prefix: prefixQuery, ...pagingQuery }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 
 export const ScalingEvent = Named('ScalingEvent', {
   Time: Nanoseconds(),
@@ -11,7 +11,7 @@ export const ScalingEvent = Named('ScalingEvent', {
   EvalID: Nullable(Type.String()),
   CreateIndex: Index(),
 })
-export type ScalingEvent = Shape<typeof ScalingEvent>
+export type ScalingEvent = Infer<typeof ScalingEvent>
 
 export const TaskGroupScaleStatus = Named('TaskGroupScaleStatus', {
   Desired: Type.Integer(),
@@ -21,7 +21,7 @@ export const TaskGroupScaleStatus = Named('TaskGroupScaleStatus', {
   Unhealthy: Type.Integer(),
   Events: Nullable(Type.Array(ScalingEvent, { description: 'Newest first, at most 20.' })),
 })
-export type TaskGroupScaleStatus = Shape<typeof TaskGroupScaleStatus>
+export type TaskGroupScaleStatus = Infer<typeof TaskGroupScaleStatus>
 
 export const JobScaleStatus = Type.Object(
   {
@@ -34,4 +34,4 @@ export const JobScaleStatus = Type.Object(
   },
   { $id: 'JobScaleStatus', description: 'How far each group is from its count.' },
 )
-export type JobScaleStatus = Shape<typeof JobScaleStatus>
+export type JobScaleStatus = Infer<typeof JobScaleStatus>

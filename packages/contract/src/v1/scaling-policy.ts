@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { watch } from './define.ts'
-import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
-import { Opaque } from './identifier.ts'
-import { Text } from './query.ts'
+import { blockingRead } from './define.ts'
+import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
+import { jsonResponse, OpaqueObject } from './shared-schemas.ts'
+import { TextParameter } from './query.ts'
 
 const stubFields = {
   ID: Type.String({ description: 'Given at registration, kept across versions of the job.' }),
@@ -19,30 +18,33 @@ const stubFields = {
 export const ScalingPolicy = Type.Object(
   {
     ...stubFields,
-    Policy: Nullable(Opaque('Settings for the autoscaler; stored, never read.')),
+    Policy: Nullable(OpaqueObject('Settings for the autoscaler; stored, never read.')),
     Min: Type.Integer(),
     Max: Type.Integer(),
   },
   { $id: 'ScalingPolicy', description: 'Bounds of a count, and settings for an autoscaler.' },
 )
-export type ScalingPolicy = Shape<typeof ScalingPolicy>
+export type ScalingPolicy = Infer<typeof ScalingPolicy>
 
 export const ScalingPolicyStub = Type.Object(stubFields, {
   $id: 'ScalingPolicyStub',
   description: 'A scaling policy in a list.',
 })
-export type ScalingPolicyStub = Shape<typeof ScalingPolicyStub>
+export type ScalingPolicyStub = Infer<typeof ScalingPolicyStub>
 
 export const scalingPolicyRoutes = routes('Scaling policies', {
-  listScalingPolicies: watch('/scaling/policies', {
+  listScalingPolicies: blockingRead('/scaling/policies', {
     summary: 'List the scaling policies of the jobs in a namespace.',
-    query: { job: Text('Only policies of this job.'), type: Text('Only policies of this type.') },
-    returns: ok(Type.Array(ScalingPolicyStub), 'The policies.'),
+    query: {
+      job: TextParameter('Only policies of this job.'),
+      type: TextParameter('Only policies of this type.'),
+    },
+    returns: jsonResponse(Type.Array(ScalingPolicyStub), 'The policies.'),
     needs: 'namespace:list-scaling-policies, or namespace:list-jobs and namespace:read-job',
   }),
-  readScalingPolicy: watch('/scaling/policy/:policy_id', {
+  readScalingPolicy: blockingRead('/scaling/policy/:policy_id', {
     summary: 'Read one scaling policy.',
-    returns: ok(ScalingPolicy, 'The policy.'),
+    returns: jsonResponse(ScalingPolicy, 'The policy.'),
     errors: { 404: '`policy not found`' },
     needs: 'namespace:read-scaling-policy, or namespace:list-jobs and namespace:read-job',
   }),

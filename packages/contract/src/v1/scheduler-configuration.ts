@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { put, read } from './define.ts'
-import { Named, Index, type Input, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
-import { Text } from './query.ts'
+import { Named, Index, type Input, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
+import { TextParameter } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
 export const SCHEDULER_ALGORITHMS = ['binpack', 'spread'] as const
@@ -18,7 +18,7 @@ export const PreemptionConfig = Type.Object(
   },
   { $id: 'PreemptionConfig', description: 'Which jobs may displace others of lower priority.' },
 )
-export type PreemptionConfig = Shape<typeof PreemptionConfig>
+export type PreemptionConfig = Infer<typeof PreemptionConfig>
 
 export const SchedulerConfiguration = Type.Object(
   {
@@ -32,20 +32,20 @@ export const SchedulerConfiguration = Type.Object(
   },
   { $id: 'SchedulerConfiguration', description: 'Settings of the scheduler for a whole region.' },
 )
-export type SchedulerConfiguration = Shape<typeof SchedulerConfiguration>
+export type SchedulerConfiguration = Infer<typeof SchedulerConfiguration>
 export type SchedulerConfigurationRequest = Input<SchedulerConfiguration>
 
 export const SchedulerConfigurationResponse = Named('SchedulerConfigurationResponse', {
   SchedulerConfig: SchedulerConfiguration,
   ...responseMeta,
 })
-export type SchedulerConfigurationResponse = Shape<typeof SchedulerConfigurationResponse>
+export type SchedulerConfigurationResponse = Infer<typeof SchedulerConfigurationResponse>
 
 export const SchedulerConfigurationUpdate = Named('SchedulerConfigurationUpdate', {
   Updated: Type.Boolean({ description: 'False when `cas` was not the current index.' }),
   Index: Index(),
 })
-export type SchedulerConfigurationUpdate = Shape<typeof SchedulerConfigurationUpdate>
+export type SchedulerConfigurationUpdate = Infer<typeof SchedulerConfigurationUpdate>
 
 const path = '/operator/scheduler/configuration'
 
@@ -53,15 +53,15 @@ export const schedulerConfigurationRoutes = routes('Operator', {
   readSchedulerConfiguration: read(path, {
     summary: 'Read the settings of the scheduler.',
     answeredBy: 'leader',
-    returns: ok(SchedulerConfigurationResponse, 'The settings.'),
+    returns: jsonResponse(SchedulerConfigurationResponse, 'The settings.'),
     needs: 'operator:read',
   }),
   writeSchedulerConfiguration: put(path, {
     summary: 'Change the settings of the scheduler.',
     growsState: false,
-    query: { cas: Text('Change them only if their `ModifyIndex` is this number.') },
+    query: { cas: TextParameter('Change them only if their `ModifyIndex` is this number.') },
     body: SchedulerConfiguration,
-    returns: ok(SchedulerConfigurationUpdate, 'Whether they were changed.'),
+    returns: jsonResponse(SchedulerConfigurationUpdate, 'Whether they were changed.'),
     errors: { 400: 'The settings or `cas` cannot be read, or the algorithm is unknown.' },
     needs: 'operator:write',
   }),

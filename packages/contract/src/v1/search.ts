@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { readByBody } from './define.ts'
-import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
 import { responseMeta } from './write-response.ts'
 
 /** `deployment` and `scaling_policy` are singular on the wire. */
@@ -46,7 +46,7 @@ export const SearchResponse = Named('SearchResponse', {
   Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
   ...responseMeta,
 })
-export type SearchResponse = Shape<typeof SearchResponse>
+export type SearchResponse = Infer<typeof SearchResponse>
 
 export const FuzzySearchRequest = Named('FuzzySearchRequest', {
   Text: Type.String({ description: 'At least 2 characters.' }),
@@ -57,14 +57,14 @@ export const FuzzyMatch = Named('FuzzyMatch', {
   ID: Type.String(),
   Scope: Nullable(Type.Array(Type.String(), { description: 'Namespace, job, group, task.' })),
 })
-export type FuzzyMatch = Shape<typeof FuzzyMatch>
+export type FuzzyMatch = Infer<typeof FuzzyMatch>
 
 export const FuzzySearchResponse = Named('FuzzySearchResponse', {
   Matches: MapOf(Nullable(Type.Array(FuzzyMatch))),
   Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
   ...responseMeta,
 })
-export type FuzzySearchResponse = Shape<typeof FuzzySearchResponse>
+export type FuzzySearchResponse = Infer<typeof FuzzySearchResponse>
 
 export const searchRoutes = routes('Search', {
   search: readByBody('/search', {
@@ -73,7 +73,7 @@ export const searchRoutes = routes('Search', {
     audit: 'none',
     cost: 4,
     body: SearchRequest,
-    returns: ok(SearchResponse, 'At most 20 matches for each context.'),
+    returns: jsonResponse(SearchResponse, 'At most 20 matches for each context.'),
     errors: { 400: 'The context is unknown.' },
     needs: 'what reading the context needs; results are filtered',
   }),
@@ -83,7 +83,7 @@ export const searchRoutes = routes('Search', {
     audit: 'none',
     cost: 8,
     body: FuzzySearchRequest,
-    returns: ok(FuzzySearchResponse, 'The matches, best first.'),
+    returns: jsonResponse(FuzzySearchResponse, 'The matches, best first.'),
     errors: { 400: '`fuzzy search query must be at least 2 characters, got <n>`' },
     needs: 'what reading the context needs; results are filtered',
   }),

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { remove, watch } from './define.ts'
-import { Index, Nullable, type Shape } from '../shape.ts'
-import { done, ok } from './answer.ts'
-import { filter, paging, Text } from './query.ts'
+import { remove, blockingRead } from './define.ts'
+import { Index, Nullable, type Infer } from '../schema.ts'
+import { emptyResponse, jsonResponse } from './shared-schemas.ts'
+import { filterQuery, pagingQuery, TextParameter } from './query.ts'
 
 /** Characters of the output of a failing check that a registration keeps. */
 export const SERVICE_OUTPUT_CHARS_MAX = 300
@@ -19,7 +19,7 @@ export const ServiceChecks = Type.Object(
   },
   { $id: 'ServiceChecks', description: 'How many checks of a service instance pass.' },
 )
-export type ServiceChecks = Shape<typeof ServiceChecks>
+export type ServiceChecks = Infer<typeof ServiceChecks>
 
 /** The checks of an instance in words, as `1 of 2 passing`; empty without checks. */
 export function checksText(checks: ServiceChecks | undefined): string {
@@ -46,7 +46,7 @@ export const ServiceRegistration = Type.Object(
   },
   { $id: 'ServiceRegistration', description: 'Where one instance of a service is reached.' },
 )
-export type ServiceRegistration = Shape<typeof ServiceRegistration>
+export type ServiceRegistration = Infer<typeof ServiceRegistration>
 
 export const ServiceList = Type.Object(
   {
@@ -62,30 +62,33 @@ export const ServiceList = Type.Object(
   },
   { $id: 'ServiceList', description: 'The services of one namespace.' },
 )
-export type ServiceList = Shape<typeof ServiceList>
+export type ServiceList = Infer<typeof ServiceList>
 
 export const serviceRoutes = routes('Services', {
-  listServices: watch('/services', {
+  listServices: blockingRead('/services', {
     summary: 'List the names of the registered services.',
     cost: 2,
-    returns: ok(Type.Array(ServiceList), 'The services by namespace.'),
+    returns: jsonResponse(Type.Array(ServiceList), 'The services by namespace.'),
     needs: 'namespace:read-job',
   }),
-  readService: watch('/service/:service_name', {
+  readService: blockingRead('/service/:service_name', {
     summary: 'List the instances of one service.',
     query: {
-      filter,
-      per_page: paging.per_page,
-      next_token: paging.next_token,
-      choose: Text('`<n>|<key>`: only n of them, always the same for one key.'),
+      filter: filterQuery,
+      per_page: pagingQuery.per_page,
+      next_token: pagingQuery.next_token,
+      choose: TextParameter('`<n>|<key>`: only n of them, always the same for one key.'),
     },
-    returns: ok(Type.Array(ServiceRegistration), 'The instances; none for an unknown service.'),
+    returns: jsonResponse(
+      Type.Array(ServiceRegistration),
+      'The instances; none for an unknown service.',
+    ),
     errors: { 400: "`Parameter for choose must be in form '<number>|<key>'`" },
     needs: 'namespace:read-job',
   }),
   deleteServiceRegistration: remove('/service/:service_name/:registration_id', {
     summary: 'Remove one instance of a service.',
-    returns: done('It is removed.'),
+    returns: emptyResponse('It is removed.'),
     errors: { 404: 'The registration is unknown.' },
     needs: 'namespace:submit-job or namespace:delete-service-registration',
   }),

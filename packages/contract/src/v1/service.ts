@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
-import { Opaque } from './identifier.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import { OpaqueObject } from './shared-schemas.ts'
 import { WorkloadIdentity } from './identity.ts'
 
 export const CheckRestart = Named('CheckRestart', {
@@ -10,7 +10,7 @@ export const CheckRestart = Named('CheckRestart', {
   Grace: Nanoseconds('Time after a start during which failures do not count.'),
   IgnoreWarnings: Type.Boolean(),
 })
-export type CheckRestart = Shape<typeof CheckRestart>
+export type CheckRestart = Infer<typeof CheckRestart>
 
 export const ServiceCheck = Type.Object(
   {
@@ -43,13 +43,13 @@ export const ServiceCheck = Type.Object(
   },
   { $id: 'ServiceCheck', description: 'How the health of a service is found out.' },
 )
-export type ServiceCheck = Shape<typeof ServiceCheck>
+export type ServiceCheck = Infer<typeof ServiceCheck>
 
 export const ServiceWeights = Named('ServiceWeights', {
   Passing: Type.Integer(),
   Warning: Type.Integer(),
 })
-export type ServiceWeights = Shape<typeof ServiceWeights>
+export type ServiceWeights = Infer<typeof ServiceWeights>
 
 export const Service = Type.Object(
   {
@@ -70,11 +70,11 @@ export const Service = Type.Object(
     OnUpdate: Type.String({ default: 'require_healthy' }),
     Provider: Type.String({ description: '`service` (built in) or `discovery` (external).' }),
     Cluster: Type.String(),
-    Connect: Nullable(Opaque('Mesh settings of the external catalogue.')),
+    Connect: Nullable(OpaqueObject('Mesh settings of the external catalogue.')),
     Weights: Nullable(ServiceWeights),
     Identity: Nullable(WorkloadIdentity),
     Kind: Type.String(),
   },
   { $id: 'Service', description: 'A network service that a group or a task offers.' },
 )
-export type Service = Shape<typeof Service>
+export type Service = Infer<typeof Service>

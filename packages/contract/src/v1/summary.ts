@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, type Shape } from '../shape.ts'
+import { Index, MapOf, type Infer } from '../schema.ts'
 
 export const TaskGroupSummary = Type.Object(
   {
@@ -13,13 +13,13 @@ export const TaskGroupSummary = Type.Object(
   },
   { $id: 'TaskGroupSummary', description: 'Allocations of one group, counted by client status.' },
 )
-export type TaskGroupSummary = Shape<typeof TaskGroupSummary>
+export type TaskGroupSummary = Infer<typeof TaskGroupSummary>
 
 export const JobChildrenSummary = Type.Object(
   { Pending: Type.Integer(), Running: Type.Integer(), Dead: Type.Integer() },
   { $id: 'JobChildrenSummary', description: 'Children of a periodic or parameterized job.' },
 )
-export type JobChildrenSummary = Shape<typeof JobChildrenSummary>
+export type JobChildrenSummary = Infer<typeof JobChildrenSummary>
 
 export const JobSummary = Type.Object(
   {
@@ -32,4 +32,4 @@ export const JobSummary = Type.Object(
   },
   { $id: 'JobSummary', description: 'Counts over the allocations and children of a job.' },
 )
-export type JobSummary = Shape<typeof JobSummary>
+export type JobSummary = Infer<typeof JobSummary>

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
 import { DiscoveryBlock } from './identity.ts'
 import { NetworkResource } from './network.ts'
@@ -21,7 +21,7 @@ export const UpdateStrategy = Type.Object(
   },
   { $id: 'UpdateStrategy', description: 'How a new version of the job is rolled out.' },
 )
-export type UpdateStrategy = Shape<typeof UpdateStrategy>
+export type UpdateStrategy = Infer<typeof UpdateStrategy>
 
 export const MigrateStrategy = Type.Object(
   {
@@ -32,7 +32,7 @@ export const MigrateStrategy = Type.Object(
   },
   { $id: 'MigrateStrategy', description: 'How allocations leave a node that is drained.' },
 )
-export type MigrateStrategy = Shape<typeof MigrateStrategy>
+export type MigrateStrategy = Infer<typeof MigrateStrategy>
 
 export const ReschedulePolicy = Type.Object(
   {
@@ -45,20 +45,20 @@ export const ReschedulePolicy = Type.Object(
   },
   { $id: 'ReschedulePolicy', description: 'When a failed allocation is placed again.' },
 )
-export type ReschedulePolicy = Shape<typeof ReschedulePolicy>
+export type ReschedulePolicy = Infer<typeof ReschedulePolicy>
 
 export const EphemeralDisk = Named('EphemeralDisk', {
   Sticky: Type.Boolean({ description: 'Prefer the node that holds the old data.' }),
   SizeMB: Type.Integer({ default: 300 }),
   Migrate: Type.Boolean({ description: 'Copy the data to a new node.' }),
 })
-export type EphemeralDisk = Shape<typeof EphemeralDisk>
+export type EphemeralDisk = Infer<typeof EphemeralDisk>
 
 export const VolumeMountOptions = Named('VolumeMountOptions', {
   FSType: Type.String(),
   MountFlags: Nullable(Type.Array(Type.String())),
 })
-export type VolumeMountOptions = Shape<typeof VolumeMountOptions>
+export type VolumeMountOptions = Infer<typeof VolumeMountOptions>
 
 export const VolumeRequest = Named('VolumeRequest', {
   Name: Type.String(),
@@ -71,7 +71,7 @@ export const VolumeRequest = Named('VolumeRequest', {
   MountOptions: Nullable(VolumeMountOptions),
   PerAlloc: Type.Boolean({ description: 'Each allocation has its own volume, `Source[<n>]`.' }),
 })
-export type VolumeRequest = Shape<typeof VolumeRequest>
+export type VolumeRequest = Infer<typeof VolumeRequest>
 
 export const DisconnectStrategy = Type.Object(
   {
@@ -85,7 +85,7 @@ export const DisconnectStrategy = Type.Object(
     description: 'Handling of allocations while their node is unreachable.',
   },
 )
-export type DisconnectStrategy = Shape<typeof DisconnectStrategy>
+export type DisconnectStrategy = Infer<typeof DisconnectStrategy>
 
 export const TaskGroup = Type.Object(
   {
@@ -115,4 +115,4 @@ export const TaskGroup = Type.Object(
   },
   { $id: 'TaskGroup', description: 'Tasks that run together on one node.' },
 )
-export type TaskGroup = Shape<typeof TaskGroup>
+export type TaskGroup = Infer<typeof TaskGroup>

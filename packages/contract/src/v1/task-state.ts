@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Timestamp, type Shape } from '../shape.ts'
+import { MapOf, Nanoseconds, Timestamp, type Infer } from '../schema.ts'
 
 export const TASK_STATES = ['pending', 'running', 'dead'] as const
 export type TaskStateName = (typeof TASK_STATES)[number]
@@ -72,7 +72,7 @@ export const TaskEvent = Type.Object(
   },
   { $id: 'TaskEvent', description: 'Something that happened to a task.' },
 )
-export type TaskEvent = Shape<typeof TaskEvent>
+export type TaskEvent = Infer<typeof TaskEvent>
 
 export const TaskState = Type.Object(
   {
@@ -88,4 +88,4 @@ export const TaskState = Type.Object(
   },
   { $id: 'TaskState', description: 'Latest state of one task as reported by its node.' },
 )
-export type TaskState = Shape<typeof TaskState>
+export type TaskState = Infer<typeof TaskState>

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
 import { Affinity, Constraint } from './constraint.ts'
-import { Opaque } from './identifier.ts'
+import { OpaqueObject } from './shared-schemas.ts'
 import { DiscoveryBlock, WorkloadIdentity } from './identity.ts'
 import { NetworkResource } from './network.ts'
 import { ScalingPolicy } from './scaling-policy.ts'
@@ -17,7 +17,7 @@ export const RestartPolicy = Type.Object(
   },
   { $id: 'RestartPolicy', description: 'How a task that ended is started again on its node.' },
 )
-export type RestartPolicy = Shape<typeof RestartPolicy>
+export type RestartPolicy = Infer<typeof RestartPolicy>
 
 export const RequestedDevice = Named('RequestedDevice', {
   Name: Type.String({ description: '`type`, `vendor/type` or `vendor/type/model`.' }),
@@ -25,13 +25,13 @@ export const RequestedDevice = Named('RequestedDevice', {
   Constraints: Nullable(Type.Array(Constraint)),
   Affinities: Nullable(Type.Array(Affinity)),
 })
-export type RequestedDevice = Shape<typeof RequestedDevice>
+export type RequestedDevice = Infer<typeof RequestedDevice>
 
 export const NumaPreference = Named('NumaPreference', {
   Affinity: Type.String({ description: '`none`, `prefer` or `require`.' }),
   Devices: Nullable(Type.Array(Type.String())),
 })
-export type NumaPreference = Shape<typeof NumaPreference>
+export type NumaPreference = Infer<typeof NumaPreference>
 
 /** Resources that one task requests. */
 export const Resources = Type.Object(
@@ -51,14 +51,14 @@ export const Resources = Type.Object(
   },
   { $id: 'Resources', description: 'Resources that one task requests.' },
 )
-export type Resources = Shape<typeof Resources>
+export type Resources = Infer<typeof Resources>
 
 export const LogConfig = Named('LogConfig', {
   Disabled: Type.Boolean(),
   MaxFiles: Type.Integer({ default: 10 }),
   MaxFileSizeMB: Type.Integer({ default: 10 }),
 })
-export type LogConfig = Shape<typeof LogConfig>
+export type LogConfig = Infer<typeof LogConfig>
 
 export const LIFECYCLE_HOOKS = ['prestart', 'poststart', 'poststop'] as const
 export type LifecycleHook = (typeof LIFECYCLE_HOOKS)[number]
@@ -67,12 +67,12 @@ export const TaskLifecycle = Named('TaskLifecycle', {
   Hook: Type.String({ description: '`prestart`, `poststart` or `poststop`.' }),
   Sidecar: Type.Boolean({ description: 'Keeps running beside the main tasks.' }),
 })
-export type TaskLifecycle = Shape<typeof TaskLifecycle>
+export type TaskLifecycle = Infer<typeof TaskLifecycle>
 
 export const DispatchPayload = Named('DispatchPayload', {
   File: Type.String({ description: 'Where the payload of the dispatch is written.' }),
 })
-export type DispatchPayload = Shape<typeof DispatchPayload>
+export type DispatchPayload = Infer<typeof DispatchPayload>
 
 export const TaskArtifact = Type.Object(
   {
@@ -86,7 +86,7 @@ export const TaskArtifact = Type.Object(
   },
   { $id: 'TaskArtifact', description: 'Something to download before the task starts.' },
 )
-export type TaskArtifact = Shape<typeof TaskArtifact>
+export type TaskArtifact = Infer<typeof TaskArtifact>
 
 export const ChangeScript = Named('ChangeScript', {
   Command: Type.String(),
@@ -95,13 +95,13 @@ export const ChangeScript = Named('ChangeScript', {
   FailOnError: Type.Boolean(),
   RunOnFirstRender: Type.Boolean(),
 })
-export type ChangeScript = Shape<typeof ChangeScript>
+export type ChangeScript = Infer<typeof ChangeScript>
 
 export const TemplateWait = Named('TemplateWait', {
   Min: Nullable(Nanoseconds()),
   Max: Nullable(Nanoseconds()),
 })
-export type TemplateWait = Shape<typeof TemplateWait>
+export type TemplateWait = Infer<typeof TemplateWait>
 
 export const Template = Type.Object(
   {
@@ -124,7 +124,7 @@ export const Template = Type.Object(
   },
   { $id: 'Template', description: 'A file rendered for the task.' },
 )
-export type Template = Shape<typeof Template>
+export type Template = Infer<typeof Template>
 
 export const VolumeMount = Named('VolumeMount', {
   Volume: Type.String({ description: 'Name of a volume of the group.' }),
@@ -133,7 +133,7 @@ export const VolumeMount = Named('VolumeMount', {
   PropagationMode: Type.String({ default: 'private' }),
   SELinuxLabel: Type.String(),
 })
-export type VolumeMount = Shape<typeof VolumeMount>
+export type VolumeMount = Infer<typeof VolumeMount>
 
 export const CsiPluginConfig = Named('CsiPluginConfig', {
   ID: Type.String(),
@@ -142,7 +142,7 @@ export const CsiPluginConfig = Named('CsiPluginConfig', {
   StagePublishBaseDir: Type.String(),
   HealthTimeout: Nanoseconds(),
 })
-export type CsiPluginConfig = Shape<typeof CsiPluginConfig>
+export type CsiPluginConfig = Infer<typeof CsiPluginConfig>
 
 export const SecretStoreBlock = Type.Object(
   {
@@ -158,16 +158,16 @@ export const SecretStoreBlock = Type.Object(
   },
   { $id: 'SecretStoreBlock', description: 'How the task reaches an external secret store.' },
 )
-export type SecretStoreBlock = Shape<typeof SecretStoreBlock>
+export type SecretStoreBlock = Infer<typeof SecretStoreBlock>
 
 export const TaskSecret = Named('TaskSecret', {
   Name: Type.String(),
   Provider: Type.String(),
   Path: Type.String(),
-  Config: Nullable(Opaque('Settings of the provider.')),
+  Config: Nullable(OpaqueObject('Settings of the provider.')),
   Env: Nullable(MapOf(Type.String())),
 })
-export type TaskSecret = Shape<typeof TaskSecret>
+export type TaskSecret = Infer<typeof TaskSecret>
 
 export const TaskAction = Type.Object(
   {
@@ -177,7 +177,7 @@ export const TaskAction = Type.Object(
   },
   { $id: 'TaskAction', description: 'A named command that may be run inside the task.' },
 )
-export type TaskAction = Shape<typeof TaskAction>
+export type TaskAction = Infer<typeof TaskAction>
 
 export const TaskSchedule = Type.Object(
   {
@@ -187,14 +187,14 @@ export const TaskSchedule = Type.Object(
   },
   { $id: 'TaskSchedule', description: 'The times of day during which the task runs.' },
 )
-export type TaskSchedule = Shape<typeof TaskSchedule>
+export type TaskSchedule = Infer<typeof TaskSchedule>
 
 export const Task = Type.Object(
   {
     Name: Type.String(),
     Driver: Type.String(),
     User: Type.String(),
-    Config: Nullable(Opaque('Settings of the driver; keys keep their case.')),
+    Config: Nullable(OpaqueObject('Settings of the driver; keys keep their case.')),
     Env: Nullable(MapOf(Type.String())),
     Services: Nullable(Type.Array(Service)),
     Templates: Nullable(Type.Array(Template)),
@@ -225,4 +225,4 @@ export const Task = Type.Object(
   },
   { $id: 'Task', description: 'One process, container or other thing that a driver runs.' },
 )
-export type Task = Shape<typeof Task>
+export type Task = Infer<typeof Task>

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask } from './define.ts'
-import { Named, MapOf, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
-import { Text } from './query.ts'
+import { unreplicatedRead } from './define.ts'
+import { Named, MapOf, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
+import { TextParameter } from './query.ts'
 
 const Labels = MapOf(Type.String())
 
@@ -12,7 +12,7 @@ export const MetricGauge = Named('MetricGauge', {
   Value: Type.Number(),
   Labels,
 })
-export type MetricGauge = Shape<typeof MetricGauge>
+export type MetricGauge = Infer<typeof MetricGauge>
 
 export const MetricPoint = Named('MetricPoint', {
   Name: Type.String(),
@@ -30,7 +30,7 @@ export const MetricSample = Named('MetricSample', {
   Stddev: Type.Number(),
   Labels,
 })
-export type MetricSample = Shape<typeof MetricSample>
+export type MetricSample = Infer<typeof MetricSample>
 
 export const MetricsReport = Type.Object(
   {
@@ -42,14 +42,14 @@ export const MetricsReport = Type.Object(
   },
   { $id: 'MetricsReport', description: 'Metrics of the agent for the latest interval.' },
 )
-export type MetricsReport = Shape<typeof MetricsReport>
+export type MetricsReport = Infer<typeof MetricsReport>
 
 export const telemetryRoutes = routes('Operator', {
-  readMetrics: ask('/metrics', {
+  readMetrics: unreplicatedRead('/metrics', {
     summary: 'Read the metrics of the agent that answers.',
     answeredBy: 'self',
-    query: { format: Text('`prometheus` for the text format of that name.') },
-    returns: ok(MetricsReport, 'The metrics.'),
+    query: { format: TextParameter('`prometheus` for the text format of that name.') },
+    returns: jsonResponse(MetricsReport, 'The metrics.'),
     errors: { 415: '`Prometheus is not enabled`' },
     needs: 'none',
   }),

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { watch } from './define.ts'
-import type { Shape } from '../shape.ts'
+import { blockingRead } from './define.ts'
+import type { Infer } from '../schema.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
-import { ok } from './answer.ts'
-import { Uuid } from './identifier.ts'
+import { jsonResponse, Uuid } from './shared-schemas.ts'
 import { ELIGIBILITIES, NODE_STATUSES } from './node.ts'
-import { paging, Repeated } from './query.ts'
+import { pagingQuery, RepeatedParameter } from './query.ts'
 
 export const TopologyLoad = Type.Object(
   {
@@ -18,7 +17,7 @@ export const TopologyLoad = Type.Object(
   },
   { $id: 'TopologyLoad', description: 'Allocations of one node that are alike.' },
 )
-export type TopologyLoad = Shape<typeof TopologyLoad>
+export type TopologyLoad = Infer<typeof TopologyLoad>
 
 /**
  * One node of the cluster map, with a subset of the fields of `Node`. The lists of nodes and
@@ -42,17 +41,17 @@ export const TopologyNode = Type.Object(
   },
   { $id: 'TopologyNode', description: 'A node with what lies on it, counted.' },
 )
-export type TopologyNode = Shape<typeof TopologyNode>
+export type TopologyNode = Infer<typeof TopologyNode>
 
 export const topologyRoutes = routes('Nodes', {
-  listTopology: watch('/topology', {
+  listTopology: blockingRead('/topology', {
     summary: 'List nodes with what their allocations hold, counted by status and size.',
     cost: 8,
     query: {
-      ...paging,
-      node: Repeated('Only the nodes of these ids; those that do not exist are left out.'),
+      ...pagingQuery,
+      node: RepeatedParameter('Only the nodes of these ids; those that do not exist are left out.'),
     },
-    returns: ok(Type.Array(TopologyNode), 'The nodes, by id.'),
+    returns: jsonResponse(Type.Array(TopologyNode), 'The nodes, by id.'),
     errors: { 400: 'The filter is wrong.' },
     needs: 'node:read',
   }),

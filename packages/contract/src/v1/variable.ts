@@ -1,16 +1,16 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list, put, remove, watch } from './define.ts'
-import { Named, Index, MapOf, Nanoseconds, type Input, type Shape } from '../shape.ts'
-import { ok } from './answer.ts'
-import { Text } from './query.ts'
+import { list, put, remove, blockingRead } from './define.ts'
+import { Named, Index, MapOf, Nanoseconds, type Input, type Infer } from '../schema.ts'
+import { jsonResponse } from './shared-schemas.ts'
+import { TextParameter } from './query.ts'
 
 export const VariableLock = Named('VariableLock', {
   ID: Type.String(),
   TTL: Type.String({ description: 'A duration such as `15s`.' }),
   LockDelay: Type.String({ description: 'A duration such as `15s`.' }),
 })
-export type VariableLock = Shape<typeof VariableLock>
+export type VariableLock = Infer<typeof VariableLock>
 
 const metadataFields = {
   Namespace: Type.String(),
@@ -26,13 +26,13 @@ export const VariableMetadata = Type.Object(metadataFields, {
   $id: 'VariableMetadata',
   description: 'A variable without its values.',
 })
-export type VariableMetadata = Shape<typeof VariableMetadata>
+export type VariableMetadata = Infer<typeof VariableMetadata>
 
 export const Variable = Type.Object(
   { ...metadataFields, Items: MapOf(Type.String()) },
   { $id: 'Variable', description: 'Named texts that are stored encrypted.' },
 )
-export type Variable = Shape<typeof Variable>
+export type Variable = Infer<typeof Variable>
 
 export const VariableRequest = Named('VariableRequest', {
   Namespace: Type.String(),
@@ -40,14 +40,16 @@ export const VariableRequest = Named('VariableRequest', {
   Items: MapOf(Type.String()),
   Lock: VariableLock,
 })
-export type VariableRequest = Input<Shape<typeof VariableRequest>>
+export type VariableRequest = Input<Infer<typeof VariableRequest>>
 
-const cas = Text('Only if `ModifyIndex` is this number; 0 means that it must not exist yet.')
+const cas = TextParameter(
+  'Only if `ModifyIndex` is this number; 0 means that it must not exist yet.',
+)
 const WrittenVariable = Type.Object({
   ...metadataFields,
   Items: Type.Optional(MapOf(Type.String())),
 })
-const conflict = ok(
+const conflict = jsonResponse(
   WrittenVariable,
   'Another index: the current variable, with its values if the token may read them.',
 )
@@ -56,12 +58,15 @@ export const variableRoutes = routes('Variables', {
   listVariables: list('/vars', {
     summary: 'List variables, without their values.',
     cost: 2,
-    returns: ok(Type.Array(VariableMetadata), 'Variables that the token may list, by path.'),
+    returns: jsonResponse(
+      Type.Array(VariableMetadata),
+      'Variables that the token may list, by path.',
+    ),
     needs: 'variables:list',
   }),
-  readVariable: watch('/var/:path', {
+  readVariable: blockingRead('/var/:path', {
     summary: 'Read one variable.',
-    returns: ok(Variable, 'The variable.'),
+    returns: jsonResponse(Variable, 'The variable.'),
     errors: { 404: '`variable not found`' },
     needs: 'variables:read',
   }),
@@ -70,12 +75,12 @@ export const variableRoutes = routes('Variables', {
     growsState: { unlessQuery: ['lock-renew', 'lock-release'] },
     query: {
       cas,
-      'lock-acquire': Text('Take the lock: asked for by being there, whatever its value.'),
-      'lock-renew': Text('Keep the lock: asked for by being there.'),
-      'lock-release': Text('Give up the lock: asked for by being there.'),
+      'lock-acquire': TextParameter('Take the lock: asked for by being there, whatever its value.'),
+      'lock-renew': TextParameter('Keep the lock: asked for by being there.'),
+      'lock-release': TextParameter('Give up the lock: asked for by being there.'),
     },
     body: VariableRequest,
-    returns: ok(
+    returns: jsonResponse(
       WrittenVariable,
       'The variable; without its values when only its lock was kept or given up.',
     ),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Shape } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { AUDIT_ACTOR_TYPES } from './audit.ts'
 
 export const JobSubmitter = Type.Object(
@@ -10,7 +10,7 @@ export const JobSubmitter = Type.Object(
   },
   { $id: 'JobSubmitter', description: 'Submitter of a version of a job.' },
 )
-export type JobSubmitter = Shape<typeof JobSubmitter>
+export type JobSubmitter = Infer<typeof JobSubmitter>
 
 /** Submitter and reason of a version; absent on versions that older releases registered. */
 export const versionOrigin = {

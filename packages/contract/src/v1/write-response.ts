@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Named, Index, type Shape } from '../shape.ts'
+import { Named, Index, type Infer } from '../schema.ts'
 
 /** Index fields of a read, which peers repeat in the bodies of these responses. */
 export const responseMeta = {
@@ -17,7 +17,7 @@ export const JobWriteResponse = Named('JobWriteResponse', {
   Warnings: Type.String({ description: 'Empty when there are none.' }),
   ...responseMeta,
 })
-export type JobWriteResponse = Shape<typeof JobWriteResponse>
+export type JobWriteResponse = Infer<typeof JobWriteResponse>
 
 /** The evaluation is present only if one was created. */
 export const JobScaleResponse = Named('JobScaleResponse', {
@@ -27,7 +27,7 @@ export const JobScaleResponse = Named('JobScaleResponse', {
   Warnings: Type.String(),
   ...responseMeta,
 })
-export type JobScaleResponse = Shape<typeof JobScaleResponse>
+export type JobScaleResponse = Infer<typeof JobScaleResponse>
 
 /** The volume fields exist for clients that expect them. */
 export const JobStopResponse = Named('JobStopResponse', {
@@ -38,7 +38,7 @@ export const JobStopResponse = Named('JobStopResponse', {
   VolumeEvalIndex: Index(),
   ...responseMeta,
 })
-export type JobStopResponse = Shape<typeof JobStopResponse>
+export type JobStopResponse = Infer<typeof JobStopResponse>
 
 export const JobDispatchResponse = Named('JobDispatchResponse', {
   DispatchedJobID: Type.String(),
@@ -48,18 +48,18 @@ export const JobDispatchResponse = Named('JobDispatchResponse', {
   Index: Index(),
   Warnings: Type.Optional(Type.String({ description: 'Warnings of policies.' })),
 })
-export type JobDispatchResponse = Shape<typeof JobDispatchResponse>
+export type JobDispatchResponse = Infer<typeof JobDispatchResponse>
 
 /** `Index` repeats the same number. */
 export const JobStabilityResponse = Named('JobStabilityResponse', {
   JobModifyIndex: Index(),
   Index: Index(),
 })
-export type JobStabilityResponse = Shape<typeof JobStabilityResponse>
+export type JobStabilityResponse = Infer<typeof JobStabilityResponse>
 
 export const PeriodicForceResponse = Named('PeriodicForceResponse', {
   EvalID: Type.String(),
   EvalCreateIndex: Index(),
   Index: Index(),
 })
-export type PeriodicForceResponse = Shape<typeof PeriodicForceResponse>
+export type PeriodicForceResponse = Infer<typeof PeriodicForceResponse>

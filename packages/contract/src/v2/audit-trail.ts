@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read } from './define.ts'
-import { answer } from './answers.ts'
-import { MapOf, Named, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { jsonResponse } from './answers.ts'
+import { MapOf, Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { AUDIT_ACTOR_TYPES } from '../v1/audit.ts'
 import { OneOf, PageOf, ResourceWithId } from './json-api.ts'
 import { fieldsQuery, pageQuery } from './query.ts'
@@ -25,7 +25,7 @@ export const AuditTrailEntry = ResourceWithId('AuditTrailEntry', 'audit-trail-en
     status: Type.Integer({ description: 'The HTTP status of the answer.' }),
   }),
 })
-export type AuditTrailEntry = Shape<typeof AuditTrailEntry>
+export type AuditTrailEntry = Infer<typeof AuditTrailEntry>
 
 export const AuditTrailPage = PageOf(AuditTrailEntry, 'AuditTrailPage')
 
@@ -52,7 +52,7 @@ export const AuditEvent = Named('AuditEvent', {
     meta: Nullable(MapOf(Type.Unknown())),
   }),
 })
-export type AuditEvent = Shape<typeof AuditEvent>
+export type AuditEvent = Infer<typeof AuditEvent>
 
 export const AuditEventPage = Named('AuditEventPage', {
   data: Type.Array(AuditEvent),
@@ -64,7 +64,7 @@ export const AuditEventPage = Named('AuditEventPage', {
     total_count: Type.Integer({ minimum: 0 }),
   }),
 })
-export type AuditEventPage = Shape<typeof AuditEventPage>
+export type AuditEventPage = Infer<typeof AuditEventPage>
 
 const TimeText = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -87,7 +87,7 @@ export const auditTrailRoutes = routes('Audit trail', {
       'List the successful writes in the organization of the token as plain JSON, newest first.',
     query: { ...pageQuery, since: TimeText('Not before this time (RFC 3339).') },
     answers: {
-      200: { ...answer('One page.', AuditEventPage), contentType: 'application/json' },
+      200: { ...jsonResponse('One page.', AuditEventPage), contentType: 'application/json' },
     },
     errors: { 404: 'The token belongs to no organization.' },
     needs: 'The organization token, or an audit trail token.',

@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, type Shape } from '../shape.ts'
-import { emptyAnswer, octetsAnswer } from './answers.ts'
-import { act, create, list, read, upload } from './define.ts'
+import { Nullable, type Infer } from '../schema.ts'
+import { emptyResponse, binaryResponse } from './answers.ts'
+import { action, create, list, read, upload } from './define.ts'
 import {
   DocumentOf,
-  Octets,
-  OCTETS_TYPE,
+  BinaryBody,
+  BINARY_TYPE,
   OneOf,
   PageOf,
   PathLink,
@@ -52,7 +52,7 @@ export const ConfigurationVersion = ResourceOf('ConfigurationVersion', 'configur
     download: Type.Optional(PathLink('While the archive is kept.')),
   }),
 })
-export type ConfigurationVersion = Shape<typeof ConfigurationVersion>
+export type ConfigurationVersion = Infer<typeof ConfigurationVersion>
 
 export const ConfigurationVersionDocument = DocumentOf(ConfigurationVersion)
 
@@ -71,7 +71,7 @@ export const ConfigurationVersionCreateRequest = RequestOf(
     ),
   },
 )
-export type ConfigurationVersionCreateRequest = Shape<typeof ConfigurationVersionCreateRequest>
+export type ConfigurationVersionCreateRequest = Infer<typeof ConfigurationVersionCreateRequest>
 
 const reads = 'Read access to the workspace.'
 const plans = 'Permission to queue plans.'
@@ -97,16 +97,16 @@ export const configurationVersionRoutes = routes('Configuration versions', {
   }),
   downloadConfigurationVersion: read('/configuration-versions/:configuration_version_id/download', {
     summary: 'Download the archive of a configuration version as it was uploaded.',
-    answers: { 200: octetsAnswer('The archive.') },
+    answers: { 200: binaryResponse('The archive.') },
     errors: { 409: 'The archive was not uploaded, or is not kept any more.' },
     needs: plans,
   }),
   uploadConfigurationVersion: upload('/uploads/configuration/:upload_key', {
     summary: 'Upload the archive of a configuration version, a gzipped tar file.',
     bodyBytesMax: CONFIGURATION_BYTES_MAX,
-    body: Octets,
-    bodyType: OCTETS_TYPE,
-    answers: { 200: emptyAnswer('Stored: the configuration version is `uploaded`.') },
+    body: BinaryBody,
+    bodyType: BINARY_TYPE,
+    answers: { 200: emptyResponse('Stored: the configuration version is `uploaded`.') },
     errors: {
       404: 'No upload has this key, or the key has expired.',
       409: 'The archive was uploaded already.',
@@ -115,12 +115,12 @@ export const configurationVersionRoutes = routes('Configuration versions', {
     },
     needs: 'none',
   }),
-  archiveConfigurationVersion: act(
+  archiveConfigurationVersion: action(
     '/configuration-versions/:configuration_version_id/actions/archive',
     {
       summary: 'Delete the archive of a configuration version and keep its record.',
       growsState: false,
-      answers: { 202: emptyAnswer('Archived.') },
+      answers: { 202: emptyResponse('Archived.') },
       errors: { 409: 'It is the latest one, not uploaded, or an open run uses it.' },
       needs: plans,
     },

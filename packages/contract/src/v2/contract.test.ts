@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TSchema } from 'typebox'
 import type { Method, Route } from '../route.ts'
-import { BASE_PATH, ErrorDocument, OCTETS_TYPE, Octets } from './json-api.ts'
+import { BASE_PATH, ErrorDocument, BINARY_TYPE, BinaryBody } from './json-api.ts'
 import {
   PAGE_SIZE_DEFAULT,
   POLICY_UPLOAD_BYTES_MAX,
@@ -81,8 +81,8 @@ test('every route names the refusals that any caller may meet', () => {
 
 test('raw bodies are octets and all others JSON:API', () => {
   for (const { id, methods, body, bodyType } of routes) {
-    assert.equal(bodyType, methods[0] === 'PUT' ? OCTETS_TYPE : undefined, id)
-    if (methods[0] === 'PUT') assert.equal(body, Octets, id)
+    assert.equal(bodyType, methods[0] === 'PUT' ? BINARY_TYPE : undefined, id)
+    if (methods[0] === 'PUT') assert.equal(body, BinaryBody, id)
     if (methods[0] === 'GET') assert.equal(body, undefined, id)
   }
 })

@@ -1,18 +1,18 @@
 import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
 import {
-  joinAnswers,
-  paramsPart,
-  type Answer,
+  joinResponses,
+  paramsOf,
+  type RouteResponse,
   type Method,
-  type ParamsPart,
-  type QueryOf,
+  type ParamsOf,
+  type RouteQuery,
   type RouteHandling,
 } from '../route.ts'
 import { BASE_PATH, ErrorDocument } from './json-api.ts'
 import { pageQuery } from './query.ts'
 
 /** Fields of a route that its definition states. All others follow from its path and its kind. */
-interface Definition extends Partial<RouteHandling> {
+interface RouteDefinition extends Partial<RouteHandling> {
   readonly summary: string
   /** Parameters besides those that every route of the kind takes. */
   readonly query?: TProperties
@@ -24,7 +24,7 @@ interface Definition extends Partial<RouteHandling> {
   /** Description of that response; the default is that of the kind. */
   readonly result?: string
   /** Responses with other success statuses, or with another content type. */
-  readonly answers?: { readonly [status: number]: Answer }
+  readonly answers?: { readonly [status: number]: RouteResponse }
   /** Causes of failure by status, besides the usual errors. */
   readonly errors?: Errors
   readonly needs: string
@@ -32,7 +32,7 @@ interface Definition extends Partial<RouteHandling> {
 
 type Errors = Readonly<Record<number, string>>
 
-interface Kind<Q extends TProperties> {
+interface RouteKind<Q extends TProperties> {
   readonly method: Method
   readonly status: number
   /** Describes the success response. */
@@ -41,49 +41,53 @@ interface Kind<Q extends TProperties> {
 }
 
 /** A response whose body is an error document. */
-export interface ErrorAnswer extends Answer {
+export interface ErrorResponse extends RouteResponse {
   readonly schema: typeof ErrorDocument
 }
 
-type Written = 'query' | 'returns' | 'result' | 'answers' | 'errors'
-type UsualStatus = 400 | 401 | 429 | 500 | 503
-type BodyStatus = 413 | 415 | 422
-type SuccessPart<K extends Kind<TProperties>, D> = D extends { readonly answers: infer A }
+type ConsumedField = 'query' | 'returns' | 'result' | 'answers' | 'errors'
+type CommonErrorStatus = 400 | 401 | 429 | 500 | 503
+type BodyErrorStatus = 413 | 415 | 422
+type SuccessPart<K extends RouteKind<TProperties>, D> = D extends { readonly answers: infer A }
   ? A
   : D extends { readonly returns: infer S extends TSchema }
     ? { readonly [Status in K['status']]: { readonly description: string; readonly schema: S } }
     : { readonly [Status in K['status']]: { readonly description: string } }
 type ErrorStatus<P extends string, D> =
-  | UsualStatus
-  | (D extends { readonly body: TSchema } ? BodyStatus : never)
+  | CommonErrorStatus
+  | (D extends { readonly body: TSchema } ? BodyErrorStatus : never)
   | (P extends `${string}:${string}` ? 404 : never)
   | (D extends { readonly errors: infer E } ? keyof E & number : never)
 
 /** Type of `query`; empty if neither the kind nor the definition has parameters. */
 type QueryPart<Usual extends TProperties, D> = D extends { readonly query: TProperties }
-  ? { readonly query: QueryOf<Usual, D> }
+  ? { readonly query: RouteQuery<Usual, D> }
   : keyof Usual extends never
     ? unknown
     : { readonly query: TObject<Usual> }
 
 /** Type of a route of kind `K`, built from its definition and its path. */
-type Built<K extends Kind<TProperties>, P extends string, D extends Definition> = Omit<D, Written> &
-  ParamsPart<P> &
+type BuiltRoute<
+  K extends RouteKind<TProperties>,
+  P extends string,
+  D extends RouteDefinition,
+> = Omit<D, ConsumedField> &
+  ParamsOf<P> &
   QueryPart<K['query'], D> & {
     readonly methods: readonly [K['method']]
     readonly path: `${typeof BASE_PATH}${P}`
     readonly answers: SuccessPart<K, D> & {
-      readonly [Status in ErrorStatus<P, D>]: ErrorAnswer
+      readonly [Status in ErrorStatus<P, D>]: ErrorResponse
     }
   }
 
 /** Any text is accepted: an id of a wrong form is not found rather than malformed. */
-const PARAMETER = Type.String({ minLength: 1 })
+const PARAMETER_SCHEMA = Type.String({ minLength: 1 })
 
 /**
  * Errors that every route may return. 401 is only for invalid tokens: a missing permission is 404.
  */
-const USUAL_ERRORS = {
+const COMMON_ERRORS = {
   400: 'A query parameter is malformed, or names something unknown.',
   401: 'The token is absent, malformed, expired or revoked.',
   429: 'Too many requests; `X-RateLimit-Reset` and `Retry-After` say how many seconds to wait.',
@@ -99,10 +103,10 @@ const BODY_ERRORS = {
 }
 
 /** Returns the errors of a route by status: the usual ones, those of its path, and its own. */
-function errorsOf(method: Method, path: string, { body, errors }: Definition): Errors {
+function errorsOf(method: Method, path: string, { body, errors }: RouteDefinition): Errors {
   const noun = nounOf(path)
   return {
-    ...USUAL_ERRORS,
+    ...COMMON_ERRORS,
     ...(body === undefined ? {} : BODY_ERRORS),
     ...(noun === undefined
       ? {}
@@ -123,67 +127,67 @@ function nounOf(path: string): string | undefined {
 }
 
 /** Shared by routes with the same error text. */
-const errorAnswers = new Map<string, ErrorAnswer>()
+const errorResponses = new Map<string, ErrorResponse>()
 
-function errorAnswer(description: string): ErrorAnswer {
-  const known = errorAnswers.get(description)
+function errorResponse(description: string): ErrorResponse {
+  const known = errorResponses.get(description)
   if (known !== undefined) return known
-  const made = { description, schema: ErrorDocument }
-  errorAnswers.set(description, made)
-  return made
+  const response = { description, schema: ErrorDocument }
+  errorResponses.set(description, response)
+  return response
 }
 
 /** Creates the function that defines routes of one kind. */
-export function kind<const K extends Kind<TProperties>>(of: K) {
-  return <const P extends string, const D extends Definition>(path: P, definition: D) => {
+export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) {
+  return <const P extends string, const D extends RouteDefinition>(path: P, definition: D) => {
     const {
       query = {},
       returns,
-      result = of.result,
+      result = routeType.result,
       answers,
       errors: _,
-      ...own
-    }: Definition = definition
-    const errors = Object.entries(errorsOf(of.method, path, definition))
+      ...rest
+    }: RouteDefinition = definition
+    const errors = Object.entries(errorsOf(routeType.method, path, definition))
     const success = { description: result, ...(returns === undefined ? {} : { schema: returns }) }
-    const properties: TProperties = { ...of.query, ...query }
+    const properties: TProperties = { ...routeType.query, ...query }
     const built = {
-      ...own,
-      methods: [of.method],
+      ...rest,
+      methods: [routeType.method],
       path: `${BASE_PATH}${path}`,
-      ...paramsPart(path, () => PARAMETER),
+      ...paramsOf(path, () => PARAMETER_SCHEMA),
       ...(Object.keys(properties).length === 0 ? {} : { query: Type.Object(properties) }),
-      answers: joinAnswers(
-        answers ?? { [of.status]: success },
-        Object.fromEntries(errors.map(([status, text]) => [status, errorAnswer(text)])),
+      answers: joinResponses(
+        answers ?? { [routeType.status]: success },
+        Object.fromEntries(errors.map(([status, text]) => [status, errorResponse(text)])),
       ),
     }
     // Each member is built from the same parts of kind, path and definition as its type.
-    return built as unknown as Built<K, P, D>
+    return built as unknown as BuiltRoute<K, P, D>
   }
 }
 
 /** One page of a collection. */
-export const list = kind({ method: 'GET', status: 200, result: 'One page.', query: pageQuery })
+export const list = routeKind({ method: 'GET', status: 200, result: 'One page.', query: pageQuery })
 
-export const read = kind({ method: 'GET', status: 200, result: 'The resource.', query: {} })
+export const read = routeKind({ method: 'GET', status: 200, result: 'The resource.', query: {} })
 
-export const create = kind({ method: 'POST', status: 201, result: 'Created.', query: {} })
+export const create = routeKind({ method: 'POST', status: 201, result: 'Created.', query: {} })
 
-export const update = kind({
+export const update = routeKind({
   method: 'PATCH',
   status: 200,
   result: 'The changed resource.',
   query: {},
 })
 
-export const remove = kind({ method: 'DELETE', status: 204, result: 'Deleted.', query: {} })
+export const remove = routeKind({ method: 'DELETE', status: 204, result: 'Deleted.', query: {} })
 
 /** Performs an action on a resource and returns it. */
-export const act = kind({ method: 'POST', status: 200, result: 'The resource.', query: {} })
+export const action = routeKind({ method: 'POST', status: 200, result: 'The resource.', query: {} })
 
 /** Adds members to a relationship. */
-export const add = kind({ method: 'POST', status: 204, result: 'Added.', query: {} })
+export const add = routeKind({ method: 'POST', status: 204, result: 'Added.', query: {} })
 
 /** Stores a request body unchanged. */
-export const upload = kind({ method: 'PUT', status: 200, result: 'Stored.', query: {} })
+export const upload = routeKind({ method: 'PUT', status: 200, result: 'Stored.', query: {} })

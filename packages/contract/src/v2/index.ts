@@ -7,8 +7,8 @@ export {
   ErrorObject,
   IncludedResource,
   JSON_API_TYPE,
-  OCTETS_TYPE,
-  Octets,
+  BINARY_TYPE,
+  BinaryBody,
   PageLinks,
   Pagination,
   StatusCounts,
@@ -24,10 +24,10 @@ export {
   RESERVED_TAG_KEY_PATTERN,
   TAG_KEY_PATTERN,
   TAG_VALUE_PATTERN,
-  isRuledTogether,
-  refusalText,
+  isDependentEnum,
+  validationMessage,
   type PrefixedType,
-  type RefusalTexts,
+  type ValidationMessages,
 } from './patterns.ts'
 
 export * from './audit-trail.ts'

@@ -4,7 +4,7 @@
  */
 
 import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
-import { Named, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 
@@ -12,7 +12,7 @@ import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 export const JSON_API_TYPE = 'application/vnd.api+json'
 
 /** Media type of policy code, downloads and archives. */
-export const OCTETS_TYPE = 'application/octet-stream'
+export const BINARY_TYPE = 'application/octet-stream'
 
 /** The prefix of every path of this API. */
 export const BASE_PATH = '/api/v2'
@@ -51,7 +51,7 @@ export function StatusTimestamps() {
  * A body of raw bytes. The type is for callers and the schema for the API page; raw bodies are not
  * validated.
  */
-export const Octets = Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary' })
+export const BinaryBody = Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary' })
 
 /** A path from the root of the host, without scheme: links inside resources. */
 export function PathLink(description?: string) {
@@ -138,7 +138,7 @@ export const IncludedResource = Named('IncludedResource', {
   relationships: Type.Optional(MapOf(Type.Unknown())),
   links: Type.Optional(MapOf(Type.Unknown())),
 })
-export type IncludedResource = Shape<typeof IncludedResource>
+export type IncludedResource = Infer<typeof IncludedResource>
 
 /** Notices for users about side effects of the request. */
 const DocumentMeta = Type.Object({ notices: Type.Optional(Type.Array(Type.String())) })
@@ -174,7 +174,7 @@ export const Pagination = Named('Pagination', {
   'total-pages': Type.Integer({ minimum: 0 }),
   'total-count': Type.Integer({ minimum: 0 }),
 })
-export type Pagination = Shape<typeof Pagination>
+export type Pagination = Infer<typeof Pagination>
 
 /** Counts by status: `total` ignores filters, `matching` applies them. */
 export const StatusCounts = Named('StatusCounts', {
@@ -261,12 +261,12 @@ export const ErrorObject = Named('ErrorObject', {
     }),
   ),
 })
-export type ErrorObject = Shape<typeof ErrorObject>
+export type ErrorObject = Infer<typeof ErrorObject>
 
 export const ErrorDocument = Named('ErrorDocument', {
   errors: Type.Array(ErrorObject, { minItems: 1, maxItems: ERRORS_MAX }),
 })
-export type ErrorDocument = Shape<typeof ErrorDocument>
+export type ErrorDocument = Infer<typeof ErrorDocument>
 
 /** Titles of errors. Clients match on them, so they are part of the contract. */
 export const ERROR_TITLES = {

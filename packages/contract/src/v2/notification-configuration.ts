@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { act, create, list, read, remove, update } from './define.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
+import { action, create, list, read, remove, update } from './define.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, NOTIFICATION_CONFIGURATIONS_MAX } from './limits.ts'
 import { TeamName } from './patterns.ts'
@@ -52,7 +52,7 @@ export const NotificationConfiguration = ResourceOf(
     links: SelfLink(),
   },
 )
-export type NotificationConfiguration = Shape<typeof NotificationConfiguration>
+export type NotificationConfiguration = Infer<typeof NotificationConfiguration>
 
 export const NotificationConfigurationDocument = DocumentOf(NotificationConfiguration)
 export const NotificationConfigurationPage = PageOf(NotificationConfiguration)
@@ -91,7 +91,7 @@ export const NotificationConfigurationCreateRequest = RequestOf(
     }),
   },
 )
-export type NotificationConfigurationCreateRequest = Shape<
+export type NotificationConfigurationCreateRequest = Infer<
   typeof NotificationConfigurationCreateRequest
 >
 
@@ -108,7 +108,7 @@ export const NotificationConfigurationUpdateRequest = RequestOf(
     ),
   },
 )
-export type NotificationConfigurationUpdateRequest = Shape<
+export type NotificationConfigurationUpdateRequest = Infer<
   typeof NotificationConfigurationUpdateRequest
 >
 
@@ -153,7 +153,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
       needs: writes,
     },
   ),
-  verifyNotificationConfiguration: act(
+  verifyNotificationConfiguration: action(
     '/notification-configurations/:notification_configuration_id/actions/verify',
     {
       summary: 'Send a test to the receiver of a notification configuration.',

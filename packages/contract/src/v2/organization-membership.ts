@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, create, read, remove } from './define.ts'
-import { Timestamp, type Shape } from '../shape.ts'
+import { action, create, read, remove } from './define.ts'
+import { Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   NewMembers,
@@ -37,12 +37,12 @@ export const OrganizationMembership = ResourceOf(
     links: SelfLink(),
   },
 )
-export type OrganizationMembership = Shape<typeof OrganizationMembership>
+export type OrganizationMembership = Infer<typeof OrganizationMembership>
 
 export const OrganizationMembershipDocument = DocumentOf(OrganizationMembership)
 
 export const OrganizationMembershipPage = PageOf(OrganizationMembership)
-export type OrganizationMembershipPage = Shape<typeof OrganizationMembershipPage>
+export type OrganizationMembershipPage = Infer<typeof OrganizationMembershipPage>
 
 export const OrganizationMembershipCreateRequest = RequestOf(
   'OrganizationMembershipCreateRequest',
@@ -52,7 +52,7 @@ export const OrganizationMembershipCreateRequest = RequestOf(
     relationships: Type.Optional(Type.Object({ teams: Type.Optional(NewMembers('teams')) })),
   },
 )
-export type OrganizationMembershipCreateRequest = Shape<typeof OrganizationMembershipCreateRequest>
+export type OrganizationMembershipCreateRequest = Infer<typeof OrganizationMembershipCreateRequest>
 
 const managers = 'Owners team, teams with Manage membership, or the organization token.'
 const unseen = 'Membership not found, or not visible to the caller.'
@@ -106,7 +106,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
     errors: { 404: unseen },
     needs: 'The user itself, or any member of the organization.',
   }),
-  acceptOrganizationMembership: act(
+  acceptOrganizationMembership: action(
     '/organization-memberships/:organization_membership_id/actions/accept',
     {
       summary: 'Accept an invitation, which makes the membership active.',

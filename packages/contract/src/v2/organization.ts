@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   Flags,
@@ -78,7 +78,7 @@ export const Organization = ResourceWithId('Organization', 'organizations', {
   }),
   links: SelfLink(),
 })
-export type Organization = Shape<typeof Organization>
+export type Organization = Infer<typeof Organization>
 
 const limit = Nullable(Type.Integer({ minimum: 0, description: 'Null: no limit.' }))
 
@@ -94,12 +94,12 @@ export const EntitlementSet = ResourceOf('EntitlementSet', 'entitlement-sets', {
   }),
   links: SelfLink(),
 })
-export type EntitlementSet = Shape<typeof EntitlementSet>
+export type EntitlementSet = Infer<typeof EntitlementSet>
 
 export const OrganizationDocument = DocumentOf(Organization)
 
 export const OrganizationPage = PageOnRequestOf(Organization)
-export type OrganizationPage = Shape<typeof OrganizationPage>
+export type OrganizationPage = Infer<typeof OrganizationPage>
 
 export const EntitlementSetDocument = DocumentOf(EntitlementSet)
 
@@ -125,7 +125,7 @@ export const OrganizationCreateRequest = RequestOf('OrganizationCreateRequest', 
   attributes: Type.Object({ name: OrganizationName(), email: Email(), ...settings }),
   relationships,
 })
-export type OrganizationCreateRequest = Shape<typeof OrganizationCreateRequest>
+export type OrganizationCreateRequest = Infer<typeof OrganizationCreateRequest>
 
 export const OrganizationUpdateRequest = RequestOf('OrganizationUpdateRequest', 'organizations', {
   attributes: Type.Optional(
@@ -137,7 +137,7 @@ export const OrganizationUpdateRequest = RequestOf('OrganizationUpdateRequest', 
   ),
   relationships,
 })
-export type OrganizationUpdateRequest = Shape<typeof OrganizationUpdateRequest>
+export type OrganizationUpdateRequest = Infer<typeof OrganizationUpdateRequest>
 
 const owners = 'Owners team, or the organization token.'
 const brokenRule = 'A rule on an attribute is broken, or the name is taken.'

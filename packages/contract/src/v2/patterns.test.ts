@@ -12,7 +12,7 @@ import {
   ReservedKey,
   TagKey,
   TagValue,
-  refusalText,
+  validationMessage,
 } from './patterns.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
@@ -121,20 +121,20 @@ test('a hostile text is refused by its length or first wrong character, whatever
 
 test('a broken rule tells its own text, which clients look for', () => {
   assert.equal(
-    refusalText(AutoDestroyDuration(), 'pattern'),
+    validationMessage(AutoDestroyDuration(), 'pattern'),
     "has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
   )
-  assert.match(refusalText(ProjectName(), 'pattern') ?? '', /^may only contain/)
-  assert.equal(refusalText(ReservedKey(), 'pattern'), 'is invalid')
+  assert.match(validationMessage(ProjectName(), 'pattern') ?? '', /^may only contain/)
+  assert.equal(validationMessage(ReservedKey(), 'pattern'), 'is invalid')
   const newBindings: { readonly data?: TSchema } = NewTagBindings().properties
   assert.equal(
-    refusalText(newBindings.data ?? Type.Never(), 'maxItems'),
+    validationMessage(newBindings.data ?? Type.Never(), 'maxItems'),
     'cannot exceed 10 bindings per resource',
   )
 })
 
 test('a rule without a text of its own has none', () => {
-  assert.equal(refusalText(ProjectName(), 'maxLength'), undefined)
-  assert.equal(refusalText(ProjectName(), 'constructor'), undefined)
-  assert.equal(refusalText(Type.String(), 'pattern'), undefined)
+  assert.equal(validationMessage(ProjectName(), 'maxLength'), undefined)
+  assert.equal(validationMessage(ProjectName(), 'constructor'), undefined)
+  assert.equal(validationMessage(Type.String(), 'pattern'), undefined)
 })

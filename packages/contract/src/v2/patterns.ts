@@ -83,7 +83,7 @@ export function PrefixedId(type: PrefixedType) {
 }
 
 /** Effective tag bindings have an identifier without prefix. */
-export function BareId() {
+export function UnprefixedId() {
   return Type.String({ pattern: `^${idSuffixPattern}$` })
 }
 
@@ -91,12 +91,12 @@ export function BareId() {
  * Error texts by JSON Schema keyword. The name of the attribute precedes the text (`Name may only
  * contain …`). Clients match on the joined text, so it is part of the contract.
  */
-export interface RefusalTexts {
+export interface ValidationMessages {
   readonly 'x-refusals': { readonly [keyword: string]: string }
 }
 
 /** Returns the error text of a schema for a keyword; undefined if the default text applies. */
-export function refusalText(schema: TSchema, keyword: string): string | undefined {
+export function validationMessage(schema: TSchema, keyword: string): string | undefined {
   const texts: unknown = 'x-refusals' in schema ? schema['x-refusals'] : undefined
   if (typeof texts !== 'object' || texts === null) return undefined
   const found = Object.entries(texts).find(([each]) => each === keyword)
@@ -104,14 +104,14 @@ export function refusalText(schema: TSchema, keyword: string): string | undefine
 }
 
 /** Marks an enum whose allowed values depend on other members of the request. */
-export const RULED_TOGETHER = { 'x-ruled-together': true } as const
+export const DEPENDENT_ENUM = { 'x-ruled-together': true } as const
 
 /** Reports whether the handler validates the value, because it depends on other members. */
-export function isRuledTogether(schema: TSchema): boolean {
+export function isDependentEnum(schema: TSchema): boolean {
   return 'x-ruled-together' in schema
 }
 
-function refusalTexts(texts: RefusalTexts['x-refusals']): RefusalTexts {
+function validationMessages(texts: ValidationMessages['x-refusals']): ValidationMessages {
   return { 'x-refusals': texts }
 }
 
@@ -121,7 +121,7 @@ export function ProjectName() {
     maxLength: PROJECT_NAME_LENGTH_MAX,
     pattern: PROJECT_NAME_PATTERN,
     description: 'Unique in the organization, case ignored.',
-    ...refusalTexts({ pattern: SPACED_NAME_RULE }),
+    ...validationMessages({ pattern: SPACED_NAME_RULE }),
   })
 }
 
@@ -134,7 +134,7 @@ export function OrganizationName() {
     maxLength: ORGANIZATION_NAME_LENGTH_MAX,
     pattern: POLICY_NAME_PATTERN,
     description: 'Unique everywhere, case ignored.',
-    ...refusalTexts({ pattern: 'may only contain letters, numbers, - and _' }),
+    ...validationMessages({ pattern: 'may only contain letters, numbers, - and _' }),
   })
 }
 
@@ -145,7 +145,7 @@ export function Name(description: string) {
     maxLength: NAME_LENGTH_MAX,
     pattern: POLICY_NAME_PATTERN,
     description,
-    ...refusalTexts({ pattern: 'may only contain letters, numbers, - and _' }),
+    ...validationMessages({ pattern: 'may only contain letters, numbers, - and _' }),
   })
 }
 
@@ -156,7 +156,7 @@ export function TeamName(description: string) {
     maxLength: NAME_LENGTH_MAX,
     pattern: PROJECT_NAME_PATTERN,
     description,
-    ...refusalTexts({ pattern: SPACED_NAME_RULE }),
+    ...validationMessages({ pattern: SPACED_NAME_RULE }),
   })
 }
 
@@ -166,7 +166,7 @@ export function TagKey() {
     maxLength: TAG_KEY_LENGTH_MAX,
     pattern: TAG_KEY_PATTERN,
     description: 'Case counts. Keys with a reserved prefix are refused.',
-    ...refusalTexts({ pattern: 'may only contain letters, numbers and _ . = + - @ :' }),
+    ...validationMessages({ pattern: 'may only contain letters, numbers and _ . = + - @ :' }),
   })
 }
 
@@ -174,7 +174,7 @@ export function TagValue() {
   return Type.String({
     maxLength: TAG_VALUE_LENGTH_MAX,
     pattern: TAG_VALUE_PATTERN,
-    ...refusalTexts({ pattern: 'may only contain letters, numbers and _ . = + - @ :' }),
+    ...validationMessages({ pattern: 'may only contain letters, numbers and _ . = + - @ :' }),
   })
 }
 
@@ -183,7 +183,7 @@ export function ReservedKey() {
     minLength: 1,
     maxLength: TAG_KEY_LENGTH_MAX,
     pattern: RESERVED_TAG_KEY_PATTERN,
-    ...refusalTexts({ pattern: 'is invalid' }),
+    ...validationMessages({ pattern: 'is invalid' }),
   })
 }
 
@@ -191,7 +191,7 @@ export function AutoDestroyDuration() {
   return Type.String({
     pattern: DURATION_PATTERN,
     description: 'Up to four digits, greater than 0, then `d` (days) or `h` (hours): `14d`.',
-    ...refusalTexts({
+    ...validationMessages({
       pattern: "has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
     }),
   })
@@ -201,6 +201,6 @@ export function Email() {
   return Type.String({
     maxLength: EMAIL_LENGTH_MAX,
     pattern: EMAIL_PATTERN,
-    ...refusalTexts({ pattern: 'is not an email address' }),
+    ...validationMessages({ pattern: 'is not an email address' }),
   })
 }

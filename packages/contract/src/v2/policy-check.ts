@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, list, read } from './define.ts'
-import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
-import { answer, emptyAnswer } from './answers.ts'
+import { action, list, read } from './define.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
+import { jsonResponse, emptyResponse } from './answers.ts'
 import {
   DocumentOf,
   Flags,
@@ -46,7 +46,7 @@ export const PolicyCheckResult = Named('PolicyCheckResult', {
   'duration-ms': count,
   native: Nullable(MapOf(Type.Unknown())),
 })
-export type PolicyCheckResult = Shape<typeof PolicyCheckResult>
+export type PolicyCheckResult = Infer<typeof PolicyCheckResult>
 
 export const PolicyCheck = ResourceOf('PolicyCheck', 'policy-checks', {
   attributes: Type.Object({
@@ -61,7 +61,7 @@ export const PolicyCheck = ResourceOf('PolicyCheck', 'policy-checks', {
   relationships: Type.Object({ run: ToOne('runs') }),
   links: Type.Object({ self: PathLink(), output: PathLink() }),
 })
-export type PolicyCheck = Shape<typeof PolicyCheck>
+export type PolicyCheck = Infer<typeof PolicyCheck>
 
 export const PolicyCheckDocument = DocumentOf(PolicyCheck)
 
@@ -86,12 +86,12 @@ export const policyCheckRoutes = routes('Policy checks', {
   readPolicyCheckOutput: read('/policy-checks/:policy_check_id/output', {
     summary: 'Show what the policies of a check printed.',
     answers: {
-      200: { ...answer('The log.', Type.String()), contentType: 'text/plain' },
-      204: emptyAnswer('There is none.'),
+      200: { ...jsonResponse('The log.', Type.String()), contentType: 'text/plain' },
+      204: emptyResponse('There is none.'),
     },
     needs: readers,
   }),
-  overridePolicyCheck: act('/policy-checks/:policy_check_id/actions/override', {
+  overridePolicyCheck: action('/policy-checks/:policy_check_id/actions/override', {
     summary: 'Let a run go on although soft-mandatory policies failed. Recorded with who and why.',
     body: OptionalBody(CommentRequest),
     returns: PolicyCheckDocument,

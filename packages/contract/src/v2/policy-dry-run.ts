@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act } from './define.ts'
-import { Named, MapOf, type Shape } from '../shape.ts'
+import { action } from './define.ts'
+import { Named, MapOf, type Infer } from '../schema.ts'
 import { DocumentOf, OneOf, RequestOf, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
@@ -16,7 +16,7 @@ export const PolicyDryRun = Named('PolicyDryRun', {
     'policy-set-outcomes': Type.Array(PolicySetVerdict),
   }),
 })
-export type PolicyDryRun = Shape<typeof PolicyDryRun>
+export type PolicyDryRun = Infer<typeof PolicyDryRun>
 
 export const PolicyDryRunDocument = DocumentOf(PolicyDryRun)
 
@@ -46,7 +46,7 @@ export const PolicySetDryRunRequest = RequestOf('PolicySetDryRunRequest', 'polic
 })
 
 export const policyDryRunRoutes = routes('Policy evaluations', {
-  evaluateWorkspacePolicies: act('/workspaces/:workspace_id/actions/evaluate-policies', {
+  evaluateWorkspacePolicies: action('/workspaces/:workspace_id/actions/evaluate-policies', {
     summary: 'Ask the policies of a workspace about a plan, without storing anything.',
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: WorkspaceDryRunRequest,
@@ -58,7 +58,7 @@ export const policyDryRunRoutes = routes('Policy evaluations', {
     },
     needs: 'Permission to queue plans.',
   }),
-  evaluatePolicySet: act('/policy-sets/:policy_set_id/actions/evaluate', {
+  evaluatePolicySet: action('/policy-sets/:policy_set_id/actions/evaluate', {
     summary: 'Ask a policy set about the stored plan of a run, without storing anything.',
     body: PolicySetDryRunRequest,
     returns: PolicyDryRunDocument,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -14,7 +14,7 @@ import {
   ToOne,
 } from './json-api.ts'
 import { ALL_ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
-import { fieldsQuery, numberedQuery } from './query.ts'
+import { fieldsQuery, indexedQuery } from './query.ts'
 
 export const POLICY_EVALUATION_STATUSES = [
   'pending',
@@ -38,7 +38,7 @@ export const PolicyResultCount = Named('PolicyResultCount', {
   passed: count,
   errored: count,
 })
-export type PolicyResultCount = Shape<typeof PolicyResultCount>
+export type PolicyResultCount = Infer<typeof PolicyResultCount>
 
 /** Evaluation of all policy sets of one kind for one subject. */
 export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluations', {
@@ -59,7 +59,7 @@ export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluatio
   }),
   links: SelfLink(),
 })
-export type PolicyEvaluation = Shape<typeof PolicyEvaluation>
+export type PolicyEvaluation = Infer<typeof PolicyEvaluation>
 
 /** Where and why a policy failed: rule, position in its code, and the value. */
 export const PolicyFinding = Named('PolicyFinding', {
@@ -72,7 +72,7 @@ export const PolicyFinding = Named('PolicyFinding', {
   message: Type.String(),
   value: Type.Optional(Type.Unknown()),
 })
-export type PolicyFinding = Shape<typeof PolicyFinding>
+export type PolicyFinding = Infer<typeof PolicyFinding>
 
 /**
  * A policy may not apply to the subject: policies for plans skip jobs, and the reverse. Specific
@@ -96,7 +96,7 @@ export const PolicyOutcome = Named('PolicyOutcome', {
   findings: Type.Array(PolicyFinding),
   skipped: Type.Optional(PolicySkipped()),
 })
-export type PolicyOutcome = Shape<typeof PolicyOutcome>
+export type PolicyOutcome = Infer<typeof PolicyOutcome>
 
 const outcomeAttributes = {
   outcomes: Type.Array(PolicyOutcome),
@@ -111,7 +111,7 @@ const outcomeAttributes = {
 
 /** Results of the policies of one set, as a dry run embeds them. */
 export const PolicySetVerdict = Named('PolicySetVerdict', outcomeAttributes)
-export type PolicySetVerdict = Shape<typeof PolicySetVerdict>
+export type PolicySetVerdict = Infer<typeof PolicySetVerdict>
 
 /** Results of the policies of one set in an evaluation. */
 export const PolicySetOutcome = ResourceOf('PolicySetOutcome', 'policy-set-outcomes', {
@@ -119,7 +119,7 @@ export const PolicySetOutcome = ResourceOf('PolicySetOutcome', 'policy-set-outco
   relationships: Type.Object({ 'policy-evaluation': ToOne('policy-evaluations') }),
   links: SelfLink(),
 })
-export type PolicySetOutcome = Shape<typeof PolicySetOutcome>
+export type PolicySetOutcome = Infer<typeof PolicySetOutcome>
 
 export const PolicyEvaluationDocument = DocumentOf(PolicyEvaluation)
 
@@ -148,10 +148,10 @@ export const policyEvaluationRoutes = routes('Policy evaluations', {
     summary: 'List what each policy set said; a set is shown whole when one outcome matches.',
     query: {
       // Filters with the same number must all match; different numbers are alternatives.
-      ...numberedQuery('filter[', '][status]', OneOf(POLICY_OUTCOME_STATUSES)),
-      ...numberedQuery('filter[', '][enforcementLevel]', OneOf(['advisory', 'mandatory'])),
+      ...indexedQuery('filter[', '][status]', OneOf(POLICY_OUTCOME_STATUSES)),
+      ...indexedQuery('filter[', '][enforcementLevel]', OneOf(['advisory', 'mandatory'])),
       // Levels spelled like the members of an outcome.
-      ...numberedQuery('filter[', '][enforcement_level]', OneOf(['advisory', 'mandatory'])),
+      ...indexedQuery('filter[', '][enforcement_level]', OneOf(['advisory', 'mandatory'])),
       ...fieldsQuery('policy-set-outcomes'),
     },
     returns: PolicySetOutcomePage,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Named, type Shape } from '../shape.ts'
+import { Named, type Infer } from '../schema.ts'
 import { add, remove } from './define.ts'
 import { MembersRequestOf } from './json-api.ts'
 import { TAG_SELECTORS_MAX } from './limits.ts'
@@ -12,7 +12,7 @@ import { NewTagSelector } from './policy-set.ts'
  */
 
 export const PolicySetPoliciesRequest = MembersRequestOf('PolicySetPoliciesRequest', 'policies')
-export type PolicySetPoliciesRequest = Shape<typeof PolicySetPoliciesRequest>
+export type PolicySetPoliciesRequest = Infer<typeof PolicySetPoliciesRequest>
 
 export const PolicySetProjectsRequest = MembersRequestOf('PolicySetProjectsRequest', 'projects')
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { PARAMETER_KEY_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from './limits.ts'
 import { fieldsQuery } from './query.ts'
@@ -20,7 +20,7 @@ export const PolicySetParameter = ResourceOf('PolicySetParameter', 'vars', {
   relationships: Type.Object({ configurable: ToOne('policy-sets') }),
   links: SelfLink(),
 })
-export type PolicySetParameter = Shape<typeof PolicySetParameter>
+export type PolicySetParameter = Infer<typeof PolicySetParameter>
 
 export const PolicySetParameterDocument = DocumentOf(PolicySetParameter)
 
@@ -40,7 +40,7 @@ export const PolicySetParameterCreateRequest = RequestOf(
     attributes: Type.Object({ key, category, ...writable }),
   },
 )
-export type PolicySetParameterCreateRequest = Shape<typeof PolicySetParameterCreateRequest>
+export type PolicySetParameterCreateRequest = Infer<typeof PolicySetParameterCreateRequest>
 
 export const PolicySetParameterUpdateRequest = RequestOf(
   'PolicySetParameterUpdateRequest',
@@ -51,7 +51,7 @@ export const PolicySetParameterUpdateRequest = RequestOf(
     ),
   },
 )
-export type PolicySetParameterUpdateRequest = Shape<typeof PolicySetParameterUpdateRequest>
+export type PolicySetParameterUpdateRequest = Infer<typeof PolicySetParameterUpdateRequest>
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =

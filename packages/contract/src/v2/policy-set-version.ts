@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, upload } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
-  OCTETS_TYPE,
-  Octets,
+  BINARY_TYPE,
+  BinaryBody,
   OneOf,
   PageOf,
   PathLink,
@@ -59,7 +59,7 @@ export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versi
     ),
   }),
 })
-export type PolicySetVersion = Shape<typeof PolicySetVersion>
+export type PolicySetVersion = Infer<typeof PolicySetVersion>
 
 export const PolicySetVersionDocument = DocumentOf(PolicySetVersion)
 
@@ -71,8 +71,8 @@ const readers =
 
 const archive = {
   bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
-  body: Octets,
-  bodyType: OCTETS_TYPE,
+  body: BinaryBody,
+  bodyType: BINARY_TYPE,
   result: 'Stored; the version tells whether it is ready.',
   errors: {
     409: 'The version has an archive already.',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   NewMembers,
@@ -41,7 +41,7 @@ export const TagSelector = Named('TagSelector', {
   'tag-value': Nullable(TagValue()),
   'is-exclude': Type.Boolean(),
 })
-export type TagSelector = Shape<typeof TagSelector>
+export type TagSelector = Infer<typeof TagSelector>
 
 export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
   attributes: Type.Object({
@@ -78,13 +78,13 @@ export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
   }),
   links: SelfLink(),
 })
-export type PolicySet = Shape<typeof PolicySet>
+export type PolicySet = Infer<typeof PolicySet>
 
 export const PolicySetDocument = DocumentOf(PolicySet)
-export type PolicySetDocument = Shape<typeof PolicySetDocument>
+export type PolicySetDocument = Infer<typeof PolicySetDocument>
 
 export const PolicySetPage = PageOf(PolicySet)
-export type PolicySetPage = Shape<typeof PolicySetPage>
+export type PolicySetPage = Infer<typeof PolicySetPage>
 
 /** Members of a new tag selector; by default `is-exclude` is false and `tag-value` null. */
 export const NewTagSelector = Named('NewTagSelector', {
@@ -92,7 +92,7 @@ export const NewTagSelector = Named('NewTagSelector', {
   'tag-value': Type.Optional(Nullable(TagValue())),
   'is-exclude': Type.Optional(Type.Boolean()),
 })
-export type NewTagSelector = Shape<typeof NewTagSelector>
+export type NewTagSelector = Infer<typeof NewTagSelector>
 
 const writable = {
   description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
@@ -126,7 +126,7 @@ export const PolicySetCreateRequest = RequestOf('PolicySetCreateRequest', 'polic
   }),
   relationships: Type.Optional(Type.Object(attachments)),
 })
-export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
+export type PolicySetCreateRequest = Infer<typeof PolicySetCreateRequest>
 
 /**
  * Update of a policy set. Each relationship that is present is replaced as a whole; `[]` clears
@@ -143,7 +143,7 @@ export const PolicySetUpdateRequest = RequestOf('PolicySetUpdateRequest', 'polic
   ),
   relationships: Type.Optional(Type.Object(attachments)),
 })
-export type PolicySetUpdateRequest = Shape<typeof PolicySetUpdateRequest>
+export type PolicySetUpdateRequest = Infer<typeof PolicySetUpdateRequest>
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =

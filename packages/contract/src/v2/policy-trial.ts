@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act } from './define.ts'
-import { Named, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { action } from './define.ts'
+import { Named, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { DocumentOf, OneOf, RequestOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,
@@ -52,7 +52,7 @@ export const PolicyTrial = Named('PolicyTrial', {
     skipped: Type.Optional(PolicySkipped()),
   }),
 })
-export type PolicyTrial = Shape<typeof PolicyTrial>
+export type PolicyTrial = Infer<typeof PolicyTrial>
 
 export const PolicyTrialDocument = DocumentOf(PolicyTrial)
 
@@ -94,7 +94,7 @@ export const ReplayedSubject = Named('ReplayedSubject', {
   findings: Type.Array(PolicyFinding),
   skipped: Type.Optional(PolicySkipped()),
 })
-export type ReplayedSubject = Shape<typeof ReplayedSubject>
+export type ReplayedSubject = Infer<typeof ReplayedSubject>
 
 export const PolicyReplay = Named('PolicyReplay', {
   type: Type.Literal('policy-replays'),
@@ -112,16 +112,16 @@ export const PolicyReplay = Named('PolicyReplay', {
     'next-cursor': Nullable(Type.String({ description: 'Null when everything was judged.' })),
   }),
 })
-export type PolicyReplay = Shape<typeof PolicyReplay>
+export type PolicyReplay = Infer<typeof PolicyReplay>
 
 export const PolicyReplayDocument = DocumentOf(PolicyReplay)
-export type PolicyReplayDocument = Shape<typeof PolicyReplayDocument>
+export type PolicyReplayDocument = Infer<typeof PolicyReplayDocument>
 
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
 
 /** Routes that try a policy without enforcing it. Specific to this product. */
 export const policyTrialRoutes = routes('Policies', {
-  tryPolicy: act('/policies/:policy_id/actions/evaluate', {
+  tryPolicy: action('/policies/:policy_id/actions/evaluate', {
     summary: 'Ask a policy, or other code in its place, about any input.',
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: PolicyTrialRequest,
@@ -134,7 +134,7 @@ export const policyTrialRoutes = routes('Policies', {
     },
     needs,
   }),
-  replayPolicy: act('/policies/:policy_id/actions/replay', {
+  replayPolicy: action('/policies/:policy_id/actions/replay', {
     summary: 'Say what a policy would have denied of the latest runs and job registrations.',
     bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
     body: PolicyReplayRequest,

@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, list, read, remove, update, upload } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, emptyAnswer } from './answers.ts'
+import { action, list, read, remove, update, upload } from './define.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
+import { jsonResponse, emptyResponse } from './answers.ts'
 import {
   DocumentOf,
   ListOf,
   NewMembers,
-  OCTETS_TYPE,
-  Octets,
+  BINARY_TYPE,
+  BinaryBody,
   OneOf,
   PageOf,
   PathLink,
@@ -24,7 +24,7 @@ import {
   POLICY_QUERY_LENGTH_MAX,
   POLICY_UPLOAD_BYTES_MAX,
 } from './limits.ts'
-import { Name, RULED_TOGETHER } from './patterns.ts'
+import { Name, DEPENDENT_ENUM } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
 /** The two policy-as-code frameworks. */
@@ -63,7 +63,7 @@ export const PolicyDiagnostic = Named('PolicyDiagnostic', {
   line: Type.Integer({ minimum: 1 }),
   column: Type.Integer({ minimum: 1 }),
 })
-export type PolicyDiagnostic = Shape<typeof PolicyDiagnostic>
+export type PolicyDiagnostic = Infer<typeof PolicyDiagnostic>
 
 const PolicyAttributes = Type.Object({
   name: Name('Unique in the organization, case ignored. Cannot be changed.'),
@@ -99,7 +99,7 @@ export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
   relationships: PolicyRelationships,
   links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
 })
-export type RunPolicy = Shape<typeof RunPolicy>
+export type RunPolicy = Infer<typeof RunPolicy>
 
 /** Response to create. It has no `links.download`, because nothing is uploaded yet. */
 export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
@@ -107,7 +107,7 @@ export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
   relationships: PolicyRelationships,
   links: Type.Object({ self: PathLink(), upload: PathLink() }),
 })
-export type CreatedRunPolicy = Shape<typeof CreatedRunPolicy>
+export type CreatedRunPolicy = Infer<typeof CreatedRunPolicy>
 
 export const RunPolicyDocument = DocumentOf(RunPolicy)
 
@@ -117,7 +117,7 @@ export const RunPolicyPage = PageOf(RunPolicy)
 
 /** The allowed values depend on the kind. */
 const GivenLevel = () =>
-  Type.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...RULED_TOGETHER })
+  Type.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...DEPENDENT_ENUM })
 
 const writable = {
   description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
@@ -146,7 +146,7 @@ export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'polic
     Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
   ),
 })
-export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
+export type RunPolicyCreateRequest = Infer<typeof RunPolicyCreateRequest>
 
 /** Update of a policy. Name and kind are accepted only if unchanged. */
 export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'policies', {
@@ -158,7 +158,7 @@ export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'polic
     }),
   ),
 })
-export type RunPolicyUpdateRequest = Shape<typeof RunPolicyUpdateRequest>
+export type RunPolicyUpdateRequest = Infer<typeof RunPolicyUpdateRequest>
 
 /** One upload of the code of a policy. The newest versions are kept. */
 export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions', {
@@ -170,7 +170,7 @@ export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions'
   relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
   links: Type.Object({ download: PathLink() }),
 })
-export type RunPolicyVersion = Shape<typeof RunPolicyVersion>
+export type RunPolicyVersion = Infer<typeof RunPolicyVersion>
 
 export const RunPolicyVersionList = ListOf(RunPolicyVersion)
 
@@ -180,7 +180,7 @@ const readers =
 const malformed = 'Malformed body: missing attributes, wrong types, or a rule is broken.'
 
 export const policyRoutes = routes('Policies', {
-  createPolicy: act('/organizations/:organization_name/policies', {
+  createPolicy: action('/organizations/:organization_name/policies', {
     summary: 'Create the record of a policy; its code is uploaded to `links.upload` afterwards.',
     body: RunPolicyCreateRequest,
     returns: CreatedRunPolicyDocument,
@@ -227,8 +227,8 @@ export const policyRoutes = routes('Policies', {
         OneOf(['strict'], 'Refuse code that does not parse, instead of storing it with findings.'),
       ),
     },
-    body: Octets,
-    bodyType: OCTETS_TYPE,
+    body: BinaryBody,
+    bodyType: BINARY_TYPE,
     returns: RunPolicyDocument,
     result: 'Stored; `diagnostics` tells what the engine found.',
     errors: {
@@ -246,8 +246,11 @@ export const policyRoutes = routes('Policies', {
       ),
     },
     answers: {
-      200: { ...answer('The code; `ETag` is its SHA-256.', Octets), contentType: OCTETS_TYPE },
-      304: emptyAnswer('`If-None-Match` names the current `ETag`.'),
+      200: {
+        ...jsonResponse('The code; `ETag` is its SHA-256.', BinaryBody),
+        contentType: BINARY_TYPE,
+      },
+      304: emptyResponse('`If-None-Match` names the current `ETag`.'),
     },
     errors: { 404: 'Policy not found, not authorized, or nothing was uploaded yet.' },
     needs: readers,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { add, create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   CountedPageOf,
   DocumentOf,
@@ -19,7 +19,7 @@ import {
 } from './json-api.ts'
 import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
 import { AutoDestroyDuration, ProjectName } from './patterns.ts'
-import { fieldsQuery, includeQuery, presentFlag, taggedQuery } from './query.ts'
+import { fieldsQuery, includeQuery, presenceFlag, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
 /** Permissions of a project. The others are additive. */
@@ -68,22 +68,22 @@ export const Project = ResourceOf('Project', 'projects', {
   }),
   ...members,
 })
-export type Project = Shape<typeof Project>
+export type Project = Infer<typeof Project>
 
 /** Response to create: without counts, and with `can-update` as its only permission. */
 export const CreatedProject = ResourceOf('CreatedProject', 'projects', {
   attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
   ...members,
 })
-export type CreatedProject = Shape<typeof CreatedProject>
+export type CreatedProject = Infer<typeof CreatedProject>
 
 export const ProjectDocument = DocumentOf(Project)
-export type ProjectDocument = Shape<typeof ProjectDocument>
+export type ProjectDocument = Infer<typeof ProjectDocument>
 
 export const CreatedProjectDocument = DocumentOf(CreatedProject)
 
 export const ProjectPage = CountedPageOf(Project)
-export type ProjectPage = Shape<typeof ProjectPage>
+export type ProjectPage = Infer<typeof ProjectPage>
 
 const writable = {
   // An empty string is stored as null.
@@ -95,7 +95,7 @@ export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects'
   attributes: Type.Object({ name: ProjectName(), ...writable }),
   relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
 })
-export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
+export type ProjectCreateRequest = Infer<typeof ProjectCreateRequest>
 
 /**
  * Update of a project. Omitted members are unchanged; `attributes` is optional. Tag bindings, if
@@ -105,7 +105,7 @@ export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects'
   attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
   relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
 })
-export type ProjectUpdateRequest = Shape<typeof ProjectUpdateRequest>
+export type ProjectUpdateRequest = Infer<typeof ProjectUpdateRequest>
 
 export const MoveWorkspacesRequest = MembersRequestOf(
   'MoveWorkspacesRequest',
@@ -141,11 +141,11 @@ export const projectRoutes = routes('Projects', {
       'filter[names]': Type.Optional(
         Type.String({ description: 'Comma-separated whole names, case ignored.' }),
       ),
-      'filter[permissions][create-workspace]': presentFlag(
+      'filter[permissions][create-workspace]': presenceFlag(
         'Only projects in which the caller may create workspaces.',
       ),
-      'filter[permissions][update]': presentFlag('Only projects that the caller may update.'),
-      'filter[permissions][move-workspace]': presentFlag(
+      'filter[permissions][update]': presenceFlag('Only projects that the caller may update.'),
+      'filter[permissions][move-workspace]': presenceFlag(
         'Only projects in which the caller may move workspaces.',
       ),
       ...taggedQuery,

@@ -39,28 +39,28 @@ export function fieldsQuery<const T extends string>(type: T) {
 }
 
 /**
- * A filter that counts by being there: `?filter[permissions][update]` and `=true` are the same,
- * only the literal `false` switches it off. Text arrives over the wire, a boolean from the SDK.
+ * A filter that is enabled by its presence: `?filter[permissions][update]` and `=true` are equal,
+ * and only `false` disables it. HTTP requests carry text, and the SDK a boolean.
  */
-export function presentFlag(description: string) {
+export function presenceFlag(description: string) {
   return Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description }))
 }
 
-const positions = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const
-type Position = (typeof positions)[number]
+const indexes = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const
+type QueryIndex = (typeof indexes)[number]
 
 /**
  * Filters of the form `filter[tagged][0][key]`, `filter[tagged][1][key]`, … Every position is a
  * parameter of its own, so that the SDK can name it and the server knows all names; a higher
  * position is 400.
  */
-export function numberedQuery<
+export function indexedQuery<
   const Before extends string,
   const After extends string,
   S extends TSchema,
 >(before: Before, after: After, schema: S) {
-  type Name = `${Before}${Position}${After}`
-  const names = positions.map((position) => `${before}${position}${after}`)
+  type Name = `${Before}${QueryIndex}${After}`
+  const names = indexes.map((index) => `${before}${index}${after}`)
   // fromEntries forgets the keys: they are all positions between `before` and `after`.
   return Object.fromEntries(names.map((name) => [name, Type.Optional(schema)])) as Record<
     Name,
@@ -70,6 +70,6 @@ export function numberedQuery<
 
 /** All given pairs must match. An empty value stands for any value. */
 export const taggedQuery = {
-  ...numberedQuery('filter[tagged][', '][key]', Type.String()),
-  ...numberedQuery('filter[tagged][', '][value]', Type.String()),
+  ...indexedQuery('filter[tagged][', '][key]', Type.String()),
+  ...indexedQuery('filter[tagged][', '][value]', Type.String()),
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, remove, update } from './define.ts'
-import { Timestamp, type Shape } from '../shape.ts'
+import { Timestamp, type Infer } from '../schema.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, ToOne } from './json-api.ts'
 import { ReservedKey } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
@@ -19,7 +19,7 @@ export const ReservedTagKey = ResourceOf('ReservedTagKey', 'reserved-tag-keys', 
   }),
   relationships: Type.Object({ organization: ToOne('organizations') }),
 })
-export type ReservedTagKey = Shape<typeof ReservedTagKey>
+export type ReservedTagKey = Infer<typeof ReservedTagKey>
 
 export const ReservedTagKeyDocument = DocumentOf(ReservedTagKey)
 
@@ -34,7 +34,7 @@ export const ReservedTagKeyCreateRequest = RequestOf(
     attributes: Type.Object({ key: ReservedKey(), 'disable-overrides': disableOverrides }),
   },
 )
-export type ReservedTagKeyCreateRequest = Shape<typeof ReservedTagKeyCreateRequest>
+export type ReservedTagKeyCreateRequest = Infer<typeof ReservedTagKeyCreateRequest>
 
 export const ReservedTagKeyUpdateRequest = RequestOf(
   'ReservedTagKeyUpdateRequest',
@@ -45,7 +45,7 @@ export const ReservedTagKeyUpdateRequest = RequestOf(
     ),
   },
 )
-export type ReservedTagKeyUpdateRequest = Shape<typeof ReservedTagKeyUpdateRequest>
+export type ReservedTagKeyUpdateRequest = Infer<typeof ReservedTagKeyUpdateRequest>
 
 const managers = 'Owners team, teams with Manage projects, or the organization token.'
 const brokenKey = 'The key breaks its rules or is taken.'

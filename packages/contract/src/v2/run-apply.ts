@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Nullable, type Shape } from '../shape.ts'
-import { answer } from './answers.ts'
+import { Nullable, type Infer } from '../schema.ts'
+import { jsonResponse } from './answers.ts'
 import {
   DocumentOf,
-  Octets,
-  OCTETS_TYPE,
+  BinaryBody,
+  BINARY_TYPE,
   OneOf,
   ResourceOf,
   SelfLink,
@@ -32,7 +32,7 @@ export const RunApply = ResourceOf('RunApply', 'applies', {
   relationships: Type.Object({ run: ToOne('runs') }),
   links: SelfLink(),
 })
-export type RunApply = Shape<typeof RunApply>
+export type RunApply = Infer<typeof RunApply>
 
 export const RunApplyDocument = DocumentOf(RunApply)
 
@@ -48,7 +48,7 @@ export const runApplyRoutes = routes('Runs', {
   readErroredState: read('/applies/:apply_id/errored-state', {
     summary: 'Download the state that an apply left and that could not be stored.',
     answers: {
-      200: { ...answer('The state.', Octets), contentType: OCTETS_TYPE },
+      200: { ...jsonResponse('The state.', BinaryBody), contentType: BINARY_TYPE },
     },
     errors: { 404: 'Apply not found, or its state was stored.' },
     needs: 'Permission to read the state versions of the workspace.',
@@ -62,7 +62,7 @@ export const runApplyRoutes = routes('Runs', {
     },
     answers: {
       200: {
-        ...answer('Bytes of the log; none when there are none yet.', Octets),
+        ...jsonResponse('Bytes of the log; none when there are none yet.', BinaryBody),
         contentType: 'text/plain',
       },
     },

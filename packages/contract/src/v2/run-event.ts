@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { ListOf, ResourceOf, ToOneOrNone } from './json-api.ts'
 
 /** Something that happened to a run, in the order in which it happened. */
@@ -13,7 +13,7 @@ export const RunEvent = ResourceOf('RunEvent', 'run-events', {
   }),
   relationships: Type.Object({ actor: ToOneOrNone('users') }),
 })
-export type RunEvent = Shape<typeof RunEvent>
+export type RunEvent = Infer<typeof RunEvent>
 
 export const RunEventList = ListOf(RunEvent)
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, read, upload } from './define.ts'
-import { Named, Nullable, type Shape } from '../shape.ts'
-import { emptyAnswer, octetsAnswer, storesOctets } from './answers.ts'
+import { action, read, upload } from './define.ts'
+import { Named, Nullable, type Infer } from '../schema.ts'
+import { emptyResponse, binaryResponse, storesBinary } from './answers.ts'
 import { OneOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,
@@ -36,7 +36,7 @@ export const PhaseStartRequest = Named('PhaseStartRequest', {
   ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
   token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
 })
-export type PhaseStart = Shape<typeof PhaseStartRequest>
+export type PhaseStart = Infer<typeof PhaseStartRequest>
 
 /** An input variable of the configuration, or a variable of the environment. */
 export const PhaseVariable = Named('PhaseVariable', {
@@ -46,7 +46,7 @@ export const PhaseVariable = Named('PhaseVariable', {
   hcl: Type.Boolean(),
   sensitive: Type.Boolean(),
 })
-export type PhaseVariable = Shape<typeof PhaseVariable>
+export type PhaseVariable = Infer<typeof PhaseVariable>
 
 /** Input of a runner; files are fetched separately. */
 export const PhaseDocument = Named('PhaseDocument', {
@@ -65,12 +65,12 @@ export const PhaseDocument = Named('PhaseDocument', {
   replacements: Type.Array(Type.String()),
   variables: Type.Array(PhaseVariable),
 })
-export type PhaseDocument = Shape<typeof PhaseDocument>
+export type PhaseDocument = Infer<typeof PhaseDocument>
 
 export const PhaseControl = Named('PhaseControl', {
   cancellation: OneOf(PHASE_CANCELLATIONS),
 })
-export type PhaseControl = Shape<typeof PhaseControl>
+export type PhaseControl = Infer<typeof PhaseControl>
 
 export const PhaseFinishRequest = Named('PhaseFinishRequest', {
   outcome: OneOf(PHASE_OUTCOMES),
@@ -81,14 +81,14 @@ export const PhaseFinishRequest = Named('PhaseFinishRequest', {
     Type.Boolean({ description: 'The tool was killed: what it was doing is not in the state.' }),
   ),
 })
-export type PhaseFinishRequest = Shape<typeof PhaseFinishRequest>
+export type PhaseFinishRequest = Infer<typeof PhaseFinishRequest>
 
 const needs = 'The token of the phase, which its runner chose when it started.'
 const gone = 'The phase is over, or the token is not its token.'
 
 /** Routes that the runner of a phase calls from its node. */
 export const runPhaseRoutes = routes('Run phases', {
-  startRunPhase: act('/run-phases/:phase_id/start', {
+  startRunPhase: action('/run-phases/:phase_id/start', {
     summary:
       'Exchange the ticket of a phase for its document. Another token is rejected afterwards.',
     audit: 'none',
@@ -100,39 +100,45 @@ export const runPhaseRoutes = routes('Run phases', {
   }),
   readPhaseConfiguration: read('/run-phases/:phase_id/configuration', {
     summary: 'Download the configuration of the run.',
-    answers: { 200: octetsAnswer('The archive.') },
+    answers: { 200: binaryResponse('The archive.') },
     errors: { 404: gone },
     needs,
   }),
   readPhaseState: read('/run-phases/:phase_id/state', {
     summary: 'Download the current state of the workspace.',
-    answers: { 200: octetsAnswer('The state.'), 204: emptyAnswer('The workspace has no state.') },
+    answers: {
+      200: binaryResponse('The state.'),
+      204: emptyResponse('The workspace has no state.'),
+    },
     errors: { 404: gone },
     needs,
   }),
   writePhaseState: upload('/run-phases/:phase_id/state', {
     summary:
       'Store the state that an apply has reached. The same serial and bytes are stored once.',
-    ...storesOctets(RUN_STATE_BYTES_MAX),
+    ...storesBinary(RUN_STATE_BYTES_MAX),
     errors: { 404: gone, 409: 'The state does not follow the current one.' },
     needs,
   }),
   readPhaseFile: read('/run-phases/:phase_id/files/:file_name', {
     summary: 'Download a file that the plan left.',
-    answers: { 200: octetsAnswer('The file.'), 204: emptyAnswer('The plan left no such file.') },
+    answers: {
+      200: binaryResponse('The file.'),
+      204: emptyResponse('The plan left no such file.'),
+    },
     errors: { 404: gone },
     needs,
   }),
   writePhaseFile: upload('/run-phases/:phase_id/files/:file_name', {
     summary: 'Store a file of the run.',
-    ...storesOctets(PLAN_UPLOAD_BYTES_MAX),
+    ...storesBinary(PLAN_UPLOAD_BYTES_MAX),
     errors: { 404: gone, 422: 'The plan is not the JSON export of a plan.' },
     needs,
   }),
   writePhaseLog: upload('/run-phases/:phase_id/log', {
     summary: 'Append to the log. Bytes that are already stored are skipped.',
     query: { offset: Type.Integer({ minimum: 0 }) },
-    ...storesOctets(RUN_LOG_CHUNK_BYTES_MAX),
+    ...storesBinary(RUN_LOG_CHUNK_BYTES_MAX),
     errors: { 404: gone, 409: 'Bytes are missing before the offset.' },
     needs,
   }),
@@ -147,12 +153,12 @@ export const runPhaseRoutes = routes('Run phases', {
     errors: { 404: gone },
     needs,
   }),
-  finishRunPhase: act('/run-phases/:phase_id/finish', {
+  finishRunPhase: action('/run-phases/:phase_id/finish', {
     summary: 'Report how the phase ended, when its log and files are stored.',
     audit: 'none',
     answeredBy: 'leader',
     body: PhaseFinishRequest,
-    answers: { 204: emptyAnswer('Recorded; the run has moved on.') },
+    answers: { 204: emptyResponse('Recorded; the run has moved on.') },
     errors: { 404: gone, 409: 'The log is not complete.', 422: 'A finished plan needs its JSON.' },
     needs,
   }),

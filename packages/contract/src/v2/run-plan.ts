@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read, upload } from './define.ts'
-import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
-import { answer, emptyAnswer } from './answers.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
+import { jsonResponse, emptyResponse } from './answers.ts'
 import {
   DocumentOf,
-  OCTETS_TYPE,
-  Octets,
+  BINARY_TYPE,
+  BinaryBody,
   OneOf,
   PathLink,
   ResourceOf,
@@ -50,10 +50,10 @@ export const RunPlan = ResourceOf('RunPlan', 'plans', {
     upload: Type.Optional(PathLink('Only while the plan is pending.')),
   }),
 })
-export type RunPlan = Shape<typeof RunPlan>
+export type RunPlan = Infer<typeof RunPlan>
 
 export const RunPlanDocument = DocumentOf(RunPlan)
-export type RunPlanDocument = Shape<typeof RunPlanDocument>
+export type RunPlanDocument = Infer<typeof RunPlanDocument>
 
 /**
  * The planning tool's JSON export. Only what the service itself reads is named; everything else is
@@ -84,9 +84,9 @@ export const runPlanRoutes = routes('Runs', {
   uploadPlan: upload('/plans/:plan_id/upload', {
     summary: 'Upload the JSON export of a plan, gzipped if wished; the policies run on it then.',
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
-    body: Octets,
-    bodyType: OCTETS_TYPE,
-    answers: { 202: answer('Taken; the policies are running.', RunPlanDocument) },
+    body: BinaryBody,
+    bodyType: BINARY_TYPE,
+    answers: { 202: jsonResponse('Taken; the policies are running.', RunPlanDocument) },
     errors: {
       409: 'The run has a plan already.',
       413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
@@ -97,16 +97,19 @@ export const runPlanRoutes = routes('Runs', {
   readPlanJson: read('/plans/:plan_id/json-output', {
     summary: 'Show the uploaded plan, with sensitive values masked.',
     answers: {
-      200: { ...answer('The plan.', MapOf(Type.Unknown())), contentType: 'application/json' },
-      204: emptyAnswer('No plan was uploaded yet.'),
+      200: { ...jsonResponse('The plan.', MapOf(Type.Unknown())), contentType: 'application/json' },
+      204: emptyResponse('No plan was uploaded yet.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),
   readRedactedPlanJson: read('/plans/:plan_id/json-output-redacted', {
     summary: 'Show what a plan changes, as the planning tool renders it, without sensitive values.',
     answers: {
-      200: { ...answer('The changes.', MapOf(Type.Unknown())), contentType: 'application/json' },
-      204: emptyAnswer('The plan has not finished, or was uploaded.'),
+      200: {
+        ...jsonResponse('The changes.', MapOf(Type.Unknown())),
+        contentType: 'application/json',
+      },
+      204: emptyResponse('The plan has not finished, or was uploaded.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),

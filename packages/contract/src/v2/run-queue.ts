@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read } from './define.ts'
-import type { Shape } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { DocumentOf, ResourceWithId } from './json-api.ts'
 import { RunPage } from './run.ts'
 
@@ -17,7 +17,7 @@ export const OrganizationCapacity = ResourceWithId(
     }),
   },
 )
-export type OrganizationCapacity = Shape<typeof OrganizationCapacity>
+export type OrganizationCapacity = Infer<typeof OrganizationCapacity>
 
 const members =
   'Membership in the organization; runs of workspaces that are not readable are left out.'

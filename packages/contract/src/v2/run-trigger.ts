@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { create, list, read, remove } from './define.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { RUN_TRIGGERS_MAX } from './limits.ts'
@@ -27,7 +27,7 @@ export const RunTrigger = ResourceOf('RunTrigger', 'run-triggers', {
   }),
   links: SelfLink(),
 })
-export type RunTrigger = Shape<typeof RunTrigger>
+export type RunTrigger = Infer<typeof RunTrigger>
 
 export const RunTriggerDocument = DocumentOf(RunTrigger)
 export const RunTriggerPage = PageOf(RunTrigger)
@@ -35,7 +35,7 @@ export const RunTriggerPage = PageOf(RunTrigger)
 export const RunTriggerCreateRequest = RequestOf('RunTriggerCreateRequest', 'run-triggers', {
   relationships: Type.Object({ sourceable: ToOne('workspaces') }),
 })
-export type RunTriggerCreateRequest = Shape<typeof RunTriggerCreateRequest>
+export type RunTriggerCreateRequest = Infer<typeof RunTriggerCreateRequest>
 
 const reads = 'Read access to the workspace.'
 const writes = 'Permission to update the workspace.'

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, create, list, read, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { emptyAnswer } from './answers.ts'
+import { action, create, list, read, update } from './define.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
+import { emptyResponse } from './answers.ts'
 import {
   DocumentOf,
   Flags,
@@ -161,13 +161,13 @@ export const Run = ResourceOf('Run', 'runs', {
   // `plan-upload` is present only while the run waits for its plan.
   links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
 })
-export type Run = Shape<typeof Run>
+export type Run = Infer<typeof Run>
 
 export const RunDocument = DocumentOf(Run)
-export type RunDocument = Shape<typeof RunDocument>
+export type RunDocument = Infer<typeof RunDocument>
 
 export const RunPage = PageOf(Run)
-export type RunPage = Shape<typeof RunPage>
+export type RunPage = Infer<typeof RunPage>
 
 export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
   attributes: Type.Optional(
@@ -211,7 +211,7 @@ export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
     'configuration-version': Type.Optional(ToOneOrNone('configuration-versions')),
   }),
 })
-export type RunCreateRequest = Shape<typeof RunCreateRequest>
+export type RunCreateRequest = Infer<typeof RunCreateRequest>
 
 /** Report of an external executor on the result of the apply. */
 export const RunReportRequest = RequestOf('RunReportRequest', 'runs', {
@@ -230,7 +230,7 @@ export const OverrideRecord = Named('OverrideRecord', {
   'overridden-at': Timestamp(),
   comment: Nullable(Type.String()),
 })
-export type OverrideRecord = Shape<typeof OverrideRecord>
+export type OverrideRecord = Infer<typeof OverrideRecord>
 
 export const runRoutes = routes('Runs', {
   createRun: create('/runs', {
@@ -291,51 +291,51 @@ export const runRoutes = routes('Runs', {
     },
     needs: 'Permission to apply runs.',
   }),
-  applyRun: act('/runs/:run_id/actions/apply', {
+  applyRun: action('/runs/:run_id/actions/apply', {
     summary: 'Confirm a run whose policies passed or were overridden.',
     body: OptionalBody(CommentRequest),
-    answers: { 202: emptyAnswer('Confirmed.') },
+    answers: { 202: emptyResponse('Confirmed.') },
     errors: {
       409: 'The run is not waiting for confirmation.',
       422: 'The comment is too long or not text.',
     },
     needs: 'Permission to apply runs.',
   }),
-  discardRun: act('/runs/:run_id/actions/discard', {
+  discardRun: action('/runs/:run_id/actions/discard', {
     summary: 'Discard a run that waits for a decision.',
     growsState: false,
     body: OptionalBody(CommentRequest),
-    answers: { 202: emptyAnswer('Discarded.') },
+    answers: { 202: emptyResponse('Discarded.') },
     errors: {
       409: 'The run is not waiting for a decision.',
       422: 'The comment is too long or not text.',
     },
     needs: 'Permission to apply runs.',
   }),
-  cancelRun: act('/runs/:run_id/actions/cancel', {
+  cancelRun: action('/runs/:run_id/actions/cancel', {
     summary: 'Cancel a run that is still being worked on.',
     growsState: false,
     body: OptionalBody(CommentRequest),
-    answers: { 202: emptyAnswer('Canceled.') },
+    answers: { 202: emptyResponse('Canceled.') },
     errors: { 409: 'The run has ended already.', 422: 'The comment is too long or not text.' },
     needs: 'Permission to apply runs, or the user who created the run.',
   }),
-  forceCancelRun: act('/runs/:run_id/actions/force-cancel', {
+  forceCancelRun: action('/runs/:run_id/actions/force-cancel', {
     summary: 'Kill a run that did not stop after it was canceled. The workspace may stay locked.',
     growsState: false,
     body: OptionalBody(CommentRequest),
-    answers: { 202: emptyAnswer('Canceled.') },
+    answers: { 202: emptyResponse('Canceled.') },
     errors: {
       409: 'The run was not canceled, or `force-cancel-available-at` has not come.',
       422: 'The comment is too long or not text.',
     },
     needs: 'Admin of the workspace.',
   }),
-  forceExecuteRun: act('/runs/:run_id/actions/force-execute', {
+  forceExecuteRun: action('/runs/:run_id/actions/force-execute', {
     summary: 'Cancel or discard everything ahead of a pending run in its workspace.',
     growsState: false,
     body: OptionalBody(CommentRequest),
-    answers: { 202: emptyAnswer('The run is next.') },
+    answers: { 202: emptyResponse('The run is next.') },
     errors: { 409: 'The run is not pending, or something ahead of it cannot be canceled.' },
     needs: 'Admin of the workspace.',
   }),

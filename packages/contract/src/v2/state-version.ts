@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, emptyAnswer } from './answers.ts'
-import { create, kind, list, read, upload } from './define.ts'
+import { MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
+import { jsonResponse, emptyResponse } from './answers.ts'
+import { create, routeKind, list, read, upload } from './define.ts'
 import {
   DocumentOf,
   ListOf,
-  Octets,
-  OCTETS_TYPE,
+  BinaryBody,
+  BINARY_TYPE,
   OneOf,
   PageOf,
   PathLink,
@@ -33,7 +33,7 @@ export const StateResource = Type.Object({
   provider: Type.String(),
   count: Type.Integer({ minimum: 0, description: 'Instances.' }),
 })
-export type StateResource = Shape<typeof StateResource>
+export type StateResource = Infer<typeof StateResource>
 
 /** One version of the state of a workspace. */
 export const StateVersion = ResourceOf('StateVersion', 'state-versions', {
@@ -77,7 +77,7 @@ export const StateVersion = ResourceOf('StateVersion', 'state-versions', {
   }),
   links: SelfLink(),
 })
-export type StateVersion = Shape<typeof StateVersion>
+export type StateVersion = Infer<typeof StateVersion>
 
 export const StateVersionDocument = DocumentOf(StateVersion)
 
@@ -95,7 +95,7 @@ export const StateVersionOutput = ResourceWithId('StateVersionOutput', 'state-ve
   }),
   links: SelfLink(),
 })
-export type StateVersionOutput = Shape<typeof StateVersionOutput>
+export type StateVersionOutput = Infer<typeof StateVersionOutput>
 
 export const StateVersionOutputDocument = DocumentOf(StateVersionOutput)
 
@@ -120,7 +120,7 @@ export const StateVersionCreateRequest = RequestOf('StateVersionCreateRequest', 
   }),
   relationships: Type.Optional(Type.Object({ run: Type.Optional(ToOneOrNone('runs')) })),
 })
-export type StateVersionCreateRequest = Shape<typeof StateVersionCreateRequest>
+export type StateVersionCreateRequest = Infer<typeof StateVersionCreateRequest>
 
 export const StateRollbackRequest = RequestOf('StateRollbackRequest', 'state-versions', {
   relationships: Type.Object({ 'rollback-state-version': ToOne('state-versions') }),
@@ -139,16 +139,16 @@ const one = {
 } as const
 
 const download = {
-  answers: { 200: { ...answer('The state.', Octets), contentType: 'application/json' } },
+  answers: { 200: { ...jsonResponse('The state.', BinaryBody), contentType: 'application/json' } },
   errors: { 404: 'The version has no such state, or the caller may not see it.' },
   needs: reads,
 } as const
 
 const puts = {
   bodyBytesMax: STATE_BYTES_MAX,
-  body: Octets,
-  bodyType: OCTETS_TYPE,
-  answers: { 200: emptyAnswer('Stored, or the same bytes were stored before.') },
+  body: BinaryBody,
+  bodyType: BINARY_TYPE,
+  answers: { 200: emptyResponse('Stored, or the same bytes were stored before.') },
   errors: {
     404: 'No upload has this key, or the key has expired.',
     409: 'Another state was uploaded already, or the version was discarded.',
@@ -158,7 +158,7 @@ const puts = {
   needs: 'none',
 } as const
 
-const rollback = kind({ method: 'PATCH', status: 201, result: 'The new version.', query: {} })
+const rollback = routeKind({ method: 'PATCH', status: 201, result: 'The new version.', query: {} })
 
 export const stateVersionRoutes = routes('State versions', {
   createStateVersion: create('/workspaces/:workspace_id/state-versions', {

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { add, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { emptyAnswer } from './answers.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
+import { emptyResponse } from './answers.ts'
 import { ListOf, PathLink, ResourceOf, ToOne, ResourceWithId } from './json-api.ts'
 import { TAG_BINDINGS_MAX } from './limits.ts'
-import { BareId, PrefixedId, TagKey, TagValue } from './patterns.ts'
+import { UnprefixedId, PrefixedId, TagKey, TagValue } from './patterns.ts'
 
 const pair = {
   key: TagKey(),
@@ -18,26 +18,26 @@ const pair = {
 export const TagBinding = ResourceOf('TagBinding', 'tag-bindings', {
   attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
 })
-export type TagBinding = Shape<typeof TagBinding>
+export type TagBinding = Infer<typeof TagBinding>
 
 /** With `id`, without `created-at`. */
 export const ChangedTagBinding = ResourceOf('ChangedTagBinding', 'tag-bindings', {
   attributes: Type.Object(pair),
 })
-export type ChangedTagBinding = Shape<typeof ChangedTagBinding>
+export type ChangedTagBinding = Infer<typeof ChangedTagBinding>
 
 /**
  * A binding as it takes effect. On a workspace the inherited ones, and only those, carry `links`
  * and the relationship that name the project.
  */
 export const EffectiveTagBinding = ResourceWithId('EffectiveTagBinding', 'effective-tag-bindings', {
-  id: BareId(),
+  id: UnprefixedId(),
   // Both lists of a project have the same attributes.
   attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
   links: Type.Optional(Type.Object({ 'inherited-from': PathLink() })),
   relationships: Type.Optional(Type.Object({ 'inherited-from': ToOne('projects') })),
 })
-export type EffectiveTagBinding = Shape<typeof EffectiveTagBinding>
+export type EffectiveTagBinding = Infer<typeof EffectiveTagBinding>
 
 /**
  * Never paged: there are at most ten. The list of a workspace also says whose bindings these are.
@@ -46,7 +46,7 @@ export const TagBindingList = Named('TagBindingList', {
   data: Type.Array(TagBinding),
   links: Type.Optional(Type.Object({ target: PathLink('Path of the workspace.') })),
 })
-export type TagBindingList = Shape<typeof TagBindingList>
+export type TagBindingList = Infer<typeof TagBindingList>
 
 export const ChangedTagBindingList = ListOf(ChangedTagBinding)
 
@@ -57,7 +57,7 @@ export const NewTagBinding = Named('NewTagBinding', {
   type: Type.Literal('tag-bindings'),
   attributes: Type.Object({ key: TagKey(), value: Type.Optional(Nullable(TagValue())) }),
 })
-export type NewTagBinding = Shape<typeof NewTagBinding>
+export type NewTagBinding = Infer<typeof NewTagBinding>
 
 const tooMany = {
   'x-refusals': { maxItems: `cannot exceed ${TAG_BINDINGS_MAX} bindings per resource` },
@@ -89,7 +89,7 @@ export const WorkspaceTag = ResourceWithId('WorkspaceTag', 'tags', {
   id: PrefixedId('tag-bindings'),
   attributes: Type.Object({ name: TagKey() }),
 })
-export type WorkspaceTag = Shape<typeof WorkspaceTag>
+export type WorkspaceTag = Infer<typeof WorkspaceTag>
 
 export const WorkspaceTagList = ListOf(WorkspaceTag)
 
@@ -149,7 +149,7 @@ const projectTagRoutes = routes('Tag bindings', {
   replaceProjectTagBindings: update('/projects/:project_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a project.',
     body: TagBindingsReplaceRequest,
-    answers: { 204: emptyAnswer('Replaced.') },
+    answers: { 204: emptyResponse('Replaced.') },
     errors: { 422: brokenTag },
     needs: tagsProject,
   }),
@@ -212,7 +212,7 @@ const workspaceTagRoutes = routes('Tag bindings', {
   replaceWorkspaceTagBindings: update('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a workspace.',
     body: TagBindingsReplaceRequest,
-    answers: { 204: emptyAnswer('Replaced.') },
+    answers: { 204: emptyResponse('Replaced.') },
     errors: { 422: brokenTag },
     needs: tagsWorkspace,
   }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, list, read } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { action, list, read } from './define.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   DocumentOf,
   Flags,
@@ -49,7 +49,7 @@ export const TaskStage = ResourceOf('TaskStage', 'task-stages', {
   }),
   links: SelfLink(),
 })
-export type TaskStage = Shape<typeof TaskStage>
+export type TaskStage = Infer<typeof TaskStage>
 
 export const TaskStageDocument = DocumentOf(TaskStage)
 
@@ -70,7 +70,7 @@ export const taskStageRoutes = routes('Policy evaluations', {
     returns: TaskStageDocument,
     needs: readers,
   }),
-  overrideTaskStage: act('/task-stages/:task_stage_id/actions/override', {
+  overrideTaskStage: action('/task-stages/:task_stage_id/actions/override', {
     summary:
       'Let a run go on although policies of overridable sets failed. Recorded with who and why.',
     body: OptionalBody(CommentRequest),

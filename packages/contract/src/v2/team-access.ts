@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import type { Shape } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { fieldsQuery } from './query.ts'
 
@@ -58,7 +58,7 @@ export const TeamProjectAccess = ResourceOf('TeamProjectAccess', 'team-projects'
   relationships: Type.Object({ team, project: ToOne('projects') }),
   links: SelfLink(),
 })
-export type TeamProjectAccess = Shape<typeof TeamProjectAccess>
+export type TeamProjectAccess = Infer<typeof TeamProjectAccess>
 
 export const TeamProjectAccessDocument = DocumentOf(TeamProjectAccess)
 
@@ -78,7 +78,7 @@ export const TeamProjectAccessCreateRequest = RequestOf(
     relationships: Type.Object({ team, project: ToOne('projects') }),
   },
 )
-export type TeamProjectAccessCreateRequest = Shape<typeof TeamProjectAccessCreateRequest>
+export type TeamProjectAccessCreateRequest = Infer<typeof TeamProjectAccessCreateRequest>
 
 export const TeamProjectAccessUpdateRequest = RequestOf(
   'TeamProjectAccessUpdateRequest',
@@ -89,7 +89,7 @@ export const TeamProjectAccessUpdateRequest = RequestOf(
     ),
   },
 )
-export type TeamProjectAccessUpdateRequest = Shape<typeof TeamProjectAccessUpdateRequest>
+export type TeamProjectAccessUpdateRequest = Infer<typeof TeamProjectAccessUpdateRequest>
 
 const customWorkspaceAccess = { ...workspaceValues, 'workspace-locking': Type.Boolean() }
 
@@ -99,7 +99,7 @@ export const TeamWorkspaceAccess = ResourceOf('TeamWorkspaceAccess', 'team-works
   relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
   links: SelfLink(),
 })
-export type TeamWorkspaceAccess = Shape<typeof TeamWorkspaceAccess>
+export type TeamWorkspaceAccess = Infer<typeof TeamWorkspaceAccess>
 
 export const TeamWorkspaceAccessDocument = DocumentOf(TeamWorkspaceAccess)
 
@@ -116,7 +116,7 @@ export const TeamWorkspaceAccessCreateRequest = RequestOf(
     relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
   },
 )
-export type TeamWorkspaceAccessCreateRequest = Shape<typeof TeamWorkspaceAccessCreateRequest>
+export type TeamWorkspaceAccessCreateRequest = Infer<typeof TeamWorkspaceAccessCreateRequest>
 
 export const TeamWorkspaceAccessUpdateRequest = RequestOf(
   'TeamWorkspaceAccessUpdateRequest',
@@ -129,7 +129,7 @@ export const TeamWorkspaceAccessUpdateRequest = RequestOf(
     ),
   },
 )
-export type TeamWorkspaceAccessUpdateRequest = Shape<typeof TeamWorkspaceAccessUpdateRequest>
+export type TeamWorkspaceAccessUpdateRequest = Infer<typeof TeamWorkspaceAccessUpdateRequest>
 
 const brokenAccess =
   'The team has an access already, a value is unknown, or a value is read-only at a fixed level.'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { add, create, list, read, remove, update } from './define.ts'
-import type { Shape } from '../shape.ts'
+import type { Infer } from '../schema.ts'
 import {
   DocumentOf,
   Flags,
@@ -70,13 +70,13 @@ export const Team = ResourceOf('Team', 'teams', {
   }),
   links: SelfLink(),
 })
-export type Team = Shape<typeof Team>
+export type Team = Infer<typeof Team>
 
 export const TeamDocument = DocumentOf(Team)
-export type TeamDocument = Shape<typeof TeamDocument>
+export type TeamDocument = Infer<typeof TeamDocument>
 
 export const TeamPage = PageOf(Team)
-export type TeamPage = Shape<typeof TeamPage>
+export type TeamPage = Infer<typeof TeamPage>
 
 const writable = {
   visibility: Type.Optional(OneOf(TEAM_VISIBILITIES, '`secret` for a new team when omitted.')),
@@ -88,14 +88,14 @@ const writable = {
 export const TeamCreateRequest = RequestOf('TeamCreateRequest', 'teams', {
   attributes: Type.Object({ name: TeamName('Unique in the organization.'), ...writable }),
 })
-export type TeamCreateRequest = Shape<typeof TeamCreateRequest>
+export type TeamCreateRequest = Infer<typeof TeamCreateRequest>
 
 export const TeamUpdateRequest = RequestOf('TeamUpdateRequest', 'teams', {
   attributes: Type.Optional(
     Type.Object({ name: Type.Optional(TeamName('Unique in the organization.')), ...writable }),
   ),
 })
-export type TeamUpdateRequest = Shape<typeof TeamUpdateRequest>
+export type TeamUpdateRequest = Infer<typeof TeamUpdateRequest>
 
 /** The id of a user may be its username or its user id. */
 export const TeamUsersRequest = MembersRequestOf('TeamUsersRequest', 'users')

@@ -1,8 +1,8 @@
 import { Type, type TSchema } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer } from './answers.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
+import { jsonResponse } from './answers.ts'
 import {
   DocumentOf,
   OneOf,
@@ -48,7 +48,7 @@ export const AuthenticationToken = ResourceOf(
   'authentication-tokens',
   tokenMembers(Type.Null()),
 )
-export type AuthenticationToken = Shape<typeof AuthenticationToken>
+export type AuthenticationToken = Infer<typeof AuthenticationToken>
 
 /** The answer to create, the only one with the secret. */
 export const CreatedAuthenticationToken = ResourceOf(
@@ -56,12 +56,12 @@ export const CreatedAuthenticationToken = ResourceOf(
   'authentication-tokens',
   tokenMembers(Type.String({ minLength: 1 })),
 )
-export type CreatedAuthenticationToken = Shape<typeof CreatedAuthenticationToken>
+export type CreatedAuthenticationToken = Infer<typeof CreatedAuthenticationToken>
 
 export const AuthenticationTokenDocument = DocumentOf(AuthenticationToken)
 
 export const CreatedAuthenticationTokenDocument = DocumentOf(CreatedAuthenticationToken)
-export type CreatedAuthenticationTokenDocument = Shape<typeof CreatedAuthenticationTokenDocument>
+export type CreatedAuthenticationTokenDocument = Infer<typeof CreatedAuthenticationTokenDocument>
 
 export const AuthenticationTokenPage = PageOf(AuthenticationToken)
 
@@ -87,13 +87,13 @@ export const AuthenticationTokenRequest = Named('AuthenticationTokenRequest', {
     ),
   }),
 })
-export type AuthenticationTokenRequest = Shape<typeof AuthenticationTokenRequest>
+export type AuthenticationTokenRequest = Infer<typeof AuthenticationTokenRequest>
 
-const createdToken = answer(
+const createdToken = jsonResponse(
   'Created; the secret is shown this once.',
   CreatedAuthenticationTokenDocument,
 )
-const shownToken = answer('The token without its secret.', AuthenticationTokenDocument)
+const shownToken = jsonResponse('The token without its secret.', AuthenticationTokenDocument)
 const badExpiry = 'The expiry lies in the past.'
 
 const ofOrganization = {

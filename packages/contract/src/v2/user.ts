@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, type Shape } from '../shape.ts'
-import { emptyAnswer } from './answers.ts'
+import { Nullable, type Infer } from '../schema.ts'
+import { emptyResponse } from './answers.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -36,7 +36,7 @@ export const User = ResourceOf('User', 'users', {
   attributes: Type.Object(everywhere),
   links: SelfLink(),
 })
-export type User = Shape<typeof User>
+export type User = Infer<typeof User>
 
 /** The caller itself. For a team or organization token: its service user. */
 export const Account = ResourceOf('Account', 'users', {
@@ -60,7 +60,7 @@ export const Account = ResourceOf('Account', 'users', {
     'auth-token': Nullable(PathLink('The token in use; null for the management token.')),
   }),
 })
-export type Account = Shape<typeof Account>
+export type Account = Infer<typeof Account>
 
 /** A user as the site administrator sees it. */
 export const AdminUser = ResourceOf('AdminUser', 'users', {
@@ -71,7 +71,7 @@ export const AdminUser = ResourceOf('AdminUser', 'users', {
   }),
   links: SelfLink(),
 })
-export type AdminUser = Shape<typeof AdminUser>
+export type AdminUser = Infer<typeof AdminUser>
 
 export const UserDocument = DocumentOf(User)
 
@@ -93,7 +93,7 @@ export const AccountUpdateRequest = RequestOf('AccountUpdateRequest', 'users', {
     }),
   ),
 })
-export type AccountUpdateRequest = Shape<typeof AccountUpdateRequest>
+export type AccountUpdateRequest = Infer<typeof AccountUpdateRequest>
 
 export const UserCreateRequest = RequestOf('UserCreateRequest', 'users', {
   attributes: Type.Object({
@@ -102,7 +102,7 @@ export const UserCreateRequest = RequestOf('UserCreateRequest', 'users', {
     'is-admin': Type.Optional(Type.Boolean({ default: false })),
   }),
 })
-export type UserCreateRequest = Shape<typeof UserCreateRequest>
+export type UserCreateRequest = Infer<typeof UserCreateRequest>
 
 const administrator = 'The site administrator.'
 const hidden = 'The caller is not the site administrator.'
@@ -111,7 +111,7 @@ export const userRoutes = routes('Account and users', {
   ping: read('/ping', {
     summary: 'Tell that the service is there; the headers tell the rate limit.',
     answers: {
-      204: emptyAnswer('Here. `X-RateLimit-Limit` is the number of requests per second.'),
+      204: emptyResponse('Here. `X-RateLimit-Limit` is the number of requests per second.'),
     },
     needs: 'none',
   }),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { add, create, list, read, remove, update } from './define.ts'
 import {
   AnyIdentifier,
@@ -51,7 +51,7 @@ export const VariableSet = ResourceOf('VariableSet', 'varsets', {
   }),
   links: SelfLink(),
 })
-export type VariableSet = Shape<typeof VariableSet>
+export type VariableSet = Infer<typeof VariableSet>
 
 export const VariableSetDocument = DocumentOf(VariableSet)
 export const VariableSetPage = PageOf(VariableSet)
@@ -85,7 +85,7 @@ export const VariableSetCreateRequest = RequestOf('VariableSetCreateRequest', 'v
     }),
   ),
 })
-export type VariableSetCreateRequest = Shape<typeof VariableSetCreateRequest>
+export type VariableSetCreateRequest = Infer<typeof VariableSetCreateRequest>
 
 /** Each relationship that is present is replaced as a whole; `[]` clears it. */
 export const VariableSetUpdateRequest = RequestOf('VariableSetUpdateRequest', 'varsets', {
@@ -97,7 +97,7 @@ export const VariableSetUpdateRequest = RequestOf('VariableSetUpdateRequest', 'v
   ),
   relationships: Type.Optional(Type.Object(attachments)),
 })
-export type VariableSetUpdateRequest = Shape<typeof VariableSetUpdateRequest>
+export type VariableSetUpdateRequest = Infer<typeof VariableSetUpdateRequest>
 
 export const VariableSetWorkspacesRequest = MembersRequestOf(
   'VariableSetWorkspacesRequest',
@@ -111,7 +111,7 @@ export const VariableSetVariable = ResourceOf('VariableSetVariable', 'vars', {
   relationships: Type.Object({ varset: ToOne('varsets') }),
   links: SelfLink(),
 })
-export type VariableSetVariable = Shape<typeof VariableSetVariable>
+export type VariableSetVariable = Infer<typeof VariableSetVariable>
 
 export const VariableSetVariableDocument = DocumentOf(VariableSetVariable)
 export const VariableSetVariableList = ListOf(VariableSetVariable)

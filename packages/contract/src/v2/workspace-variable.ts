@@ -1,7 +1,7 @@
 // tidy-allow vendor: a category has the name of the program whose variables these are
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { create, read, remove, update } from './define.ts'
 import { DocumentOf, ListOf, OneOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import {
@@ -35,7 +35,7 @@ export const WorkspaceVariable = ResourceOf('WorkspaceVariable', 'vars', {
   }),
   links: SelfLink(),
 })
-export type WorkspaceVariable = Shape<typeof WorkspaceVariable>
+export type WorkspaceVariable = Infer<typeof WorkspaceVariable>
 
 export const WorkspaceVariableDocument = DocumentOf(WorkspaceVariable)
 
@@ -55,7 +55,7 @@ export const NEW_VARIABLE = { key, category: OneOf(VARIABLE_CATEGORIES), ...writ
 export const WorkspaceVariableCreateRequest = RequestOf('WorkspaceVariableCreateRequest', 'vars', {
   attributes: Type.Object(NEW_VARIABLE),
 })
-export type WorkspaceVariableCreateRequest = Shape<typeof WorkspaceVariableCreateRequest>
+export type WorkspaceVariableCreateRequest = Infer<typeof WorkspaceVariableCreateRequest>
 
 export const WorkspaceVariableUpdateRequest = RequestOf('WorkspaceVariableUpdateRequest', 'vars', {
   attributes: Type.Optional(
@@ -66,7 +66,7 @@ export const WorkspaceVariableUpdateRequest = RequestOf('WorkspaceVariableUpdate
     }),
   ),
 })
-export type WorkspaceVariableUpdateRequest = Shape<typeof WorkspaceVariableUpdateRequest>
+export type WorkspaceVariableUpdateRequest = Infer<typeof WorkspaceVariableUpdateRequest>
 
 const reads = 'Permission to read the variables of the workspace.'
 const writes = 'Permission to write the variables of the workspace.'

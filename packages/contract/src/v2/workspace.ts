@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { act, create, kind, list, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { action, create, routeKind, list, read, remove, update } from './define.ts'
+import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -119,13 +119,13 @@ export const Workspace = ResourceOf('Workspace', 'workspaces', {
   // The path by name, which is the one that people read.
   links: SelfLink(),
 })
-export type Workspace = Shape<typeof Workspace>
+export type Workspace = Infer<typeof Workspace>
 
 export const WorkspaceDocument = DocumentOf(Workspace)
-export type WorkspaceDocument = Shape<typeof WorkspaceDocument>
+export type WorkspaceDocument = Infer<typeof WorkspaceDocument>
 
 export const WorkspacePage = PageOf(Workspace)
-export type WorkspacePage = Shape<typeof WorkspacePage>
+export type WorkspacePage = Infer<typeof WorkspacePage>
 
 const line = Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })))
 
@@ -169,7 +169,7 @@ export const WorkspaceCreateRequest = RequestOf('WorkspaceCreateRequest', 'works
     }),
   ),
 })
-export type WorkspaceCreateRequest = Shape<typeof WorkspaceCreateRequest>
+export type WorkspaceCreateRequest = Infer<typeof WorkspaceCreateRequest>
 
 /** A new project moves the workspace; tag bindings that are present replace the whole set. */
 export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'workspaces', {
@@ -178,7 +178,7 @@ export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'works
   ),
   relationships,
 })
-export type WorkspaceUpdateRequest = Shape<typeof WorkspaceUpdateRequest>
+export type WorkspaceUpdateRequest = Infer<typeof WorkspaceUpdateRequest>
 
 const reason = Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX })))
 
@@ -212,7 +212,7 @@ const deletesByForce = {
   needs: 'Owners, or permission to delete where the organization allows force-delete.',
 } as const
 
-const safeDelete = kind({ method: 'POST', status: 204, result: 'Deleted.', query: {} })
+const safeDelete = routeKind({ method: 'POST', status: 204, result: 'Deleted.', query: {} })
 
 const deletesSafely = {
   growsState: false,
@@ -287,7 +287,7 @@ export const workspaceRoutes = routes('Workspaces', {
       ...deletesSafely,
     },
   ),
-  lockWorkspace: act('/workspaces/:workspace_id/actions/lock', {
+  lockWorkspace: action('/workspaces/:workspace_id/actions/lock', {
     summary: 'Lock a workspace, so that no run starts in it.',
     growsState: false,
     body: OptionalBody(WorkspaceLockRequest),
@@ -295,14 +295,14 @@ export const workspaceRoutes = routes('Workspaces', {
     errors: { 409: 'The workspace is locked already.', 422: 'The reason is too long or not text.' },
     needs: 'Permission to lock the workspace.',
   }),
-  unlockWorkspace: act('/workspaces/:workspace_id/actions/unlock', {
+  unlockWorkspace: action('/workspaces/:workspace_id/actions/unlock', {
     summary: 'Unlock a workspace that the caller locked.',
     growsState: false,
     returns: WorkspaceDocument,
     errors: { 409: 'The workspace is not locked, or is locked by another user, a team or a run.' },
     needs: 'Permission to lock the workspace, for a lock of one’s own.',
   }),
-  forceUnlockWorkspace: act('/workspaces/:workspace_id/actions/force-unlock', {
+  forceUnlockWorkspace: action('/workspaces/:workspace_id/actions/force-unlock', {
     summary: 'Unlock a workspace, regardless of who locked it.',
     growsState: false,
     returns: WorkspaceDocument,

@@ -1,7 +1,7 @@
 import { floorDivide, dayStartMs, toWallTime, type WallTime } from '@reeve/kit/calendar.ts'
 
 /** Values of a time that a layout can format. */
-export interface ClockFace extends WallTime {
+export interface DateTimeFields extends WallTime {
   readonly nanosecond: number
   /** Day of the year, from 1. */
   readonly yearDay: number
@@ -14,7 +14,7 @@ export interface ClockFace extends WallTime {
 const NS_PER_SECOND = 1_000_000_000n
 const MS_PER_DAY = 86_400_000
 
-export function clockFace(ns: bigint, offset: number, zone?: string): ClockFace {
+export function toDateTimeFields(ns: bigint, offset: number, zone?: string): DateTimeFields {
   const ms = (Number(floorDivide(ns, NS_PER_SECOND)) + offset) * 1000
   const time = toWallTime(ms)
   return {

@@ -1,5 +1,5 @@
-export { clockFace } from './calendar.ts'
-export type { ClockFace } from './calendar.ts'
+export { toDateTimeFields } from './calendar.ts'
+export type { DateTimeFields } from './calendar.ts'
 export { parseDuration } from './duration.ts'
 export { parseTime } from './parse-time.ts'
 export { formatTime } from './time-layout.ts'

@@ -1,5 +1,5 @@
 import { MONTHS, WEEKDAYS } from '@reeve/kit/calendar.ts'
-import type { ClockFace } from './calendar.ts'
+import type { DateTimeFields } from './calendar.ts'
 
 /**
  * A layout shows how the moment `Mon Jan 2 15:04:05 2006 MST (-0700)` would be written. Longer
@@ -95,7 +95,7 @@ function isWord(name: string, rest: string): boolean {
   return (name === 'Jan' || name === 'Mon') && /^[a-z]/.test(rest.slice(3))
 }
 
-export function formatTime(face: ClockFace, layout: string): string {
+export function formatTime(face: DateTimeFields, layout: string): string {
   return parseLayout(layout)
     .map((piece) => {
       if (piece.type === 'text') return piece.text
@@ -114,7 +114,7 @@ function fractionText(
   return shown === '' ? '' : `${separator}${shown}`
 }
 
-type Writer = (face: ClockFace) => string
+type Writer = (face: DateTimeFields) => string
 
 const WRITERS: Readonly<Record<PieceName, Writer>> = {
   January: ({ month }) => MONTHS[month - 1] ?? '',
@@ -153,7 +153,7 @@ const WRITERS: Readonly<Record<PieceName, Writer>> = {
 }
 
 /** `Z` first means that UTC itself is written so. */
-function zoneText({ offset }: ClockFace, form: string): string {
+function zoneText({ offset }: DateTimeFields, form: string): string {
   if (form.startsWith('Z') && offset === 0) return 'Z'
   const size = Math.abs(offset)
   const colon = form.includes(':') ? ':' : ''

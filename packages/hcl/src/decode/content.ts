@@ -4,11 +4,11 @@ import type { Attribute, Block, Body } from '../syntax/tree.ts'
 import {
   countProblems,
   hasErrors,
-  noProblems,
+  createCollector,
   report,
   toDiagnostics,
   type Diagnostic,
-  type Problems,
+  type DiagnosticCollector,
 } from '../text/diagnostic.ts'
 import { didYouMean, quoteText } from '../text/nearest.ts'
 import { joinSpans } from '../text/source.ts'
@@ -30,12 +30,12 @@ export function readContent(
   body: Body,
   schema: BodySchema,
 ): Result<Content, readonly Diagnostic[]> {
-  const problems = noProblems()
-  const content = sortContent(body, schema, problems)
+  const problems = createCollector()
+  const content = classifyContent(body, schema, problems)
   return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(content)
 }
 
-export interface SortedContent extends Content {
+export interface ClassifiedContent extends Content {
   /** Types with a rejected block, so that the type is not also reported as missing. */
   readonly refusedTypes: ReadonlySet<string>
 }
@@ -48,15 +48,26 @@ export function readPartialContent(
   body: Body,
   schema: BodySchema,
 ): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
-  const problems = noProblems()
-  const content = sortContent(body, schema, problems)
+  const problems = createCollector()
+  const content = classifyContent(body, schema, problems)
   return { content, diagnostics: toDiagnostics(problems) }
 }
 
 /** Like `readPartialContent`, but reports to the caller's collector. */
-export function sortContent(body: Body, schema: BodySchema, problems: Problems): SortedContent {
+export function classifyContent(
+  body: Body,
+  schema: BodySchema,
+  problems: DiagnosticCollector,
+): ClassifiedContent {
   const refusedTypes = new Set<string>()
-  const sorter: Sorter = { body, schema, problems, attributes: new Map(), blocks: [], refusedTypes }
+  const sorter: Classifier = {
+    body,
+    schema,
+    problems,
+    attributes: new Map(),
+    blocks: [],
+    refusedTypes,
+  }
   for (const attribute of body.attributes) sortAttribute(sorter, attribute)
   for (const block of body.blocks) sortBlock(sorter, block)
   const attributes = new Map<string, Attribute>()
@@ -69,10 +80,10 @@ export function sortContent(body: Body, schema: BodySchema, problems: Problems):
   return { attributes, blocks, refusedTypes }
 }
 
-interface Sorter {
+interface Classifier {
   readonly body: Body
   readonly schema: BodySchema
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   /** The native parser has already rejected duplicate names; the other syntaxes keep them all. */
   readonly attributes: Map<string, Attribute[]>
   readonly blocks: Block[]
@@ -89,7 +100,7 @@ export function findBlockSchema(schema: BodySchema, type: string): BlockSchema |
   return Object.hasOwn(listed, type) ? listed[type] : undefined
 }
 
-function sortAttribute(sorter: Sorter, attribute: Attribute): void {
+function sortAttribute(sorter: Classifier, attribute: Attribute): void {
   const { body, schema, problems } = sorter
   const { name } = attribute
   // JSON has no comments; a property of this name stands in for them.
@@ -116,7 +127,7 @@ function sortAttribute(sorter: Sorter, attribute: Attribute): void {
   report(problems, { span: attribute.nameSpan, summary: 'Unsupported argument', detail })
 }
 
-function addBlocks(sorter: Sorter, type: string, read: () => readonly Block[]): void {
+function addBlocks(sorter: Classifier, type: string, read: () => readonly Block[]): void {
   const before = countProblems(sorter.problems)
   for (const block of read()) sorter.blocks.push(block)
   if (countProblems(sorter.problems) > before) sorter.refusedTypes.add(type)
@@ -126,7 +137,7 @@ function namesOf(schema: BodySchema): readonly string[] {
   return [...Object.keys(schema.attributes ?? {}), ...Object.keys(schema.blocks ?? {})]
 }
 
-function addAttribute(sorter: Sorter, attribute: Attribute): void {
+function addAttribute(sorter: Classifier, attribute: Attribute): void {
   const list = sorter.attributes.get(attribute.name)
   if (list === undefined) sorter.attributes.set(attribute.name, [attribute])
   else list.push(attribute)
@@ -137,7 +148,7 @@ function addAttribute(sorter: Sorter, attribute: Attribute): void {
  * previous one.
  */
 function resolveRepeated(
-  { body, problems }: Sorter,
+  { body, problems }: Classifier,
   list: readonly Attribute[],
 ): Attribute | undefined {
   const [first, second] = list
@@ -157,7 +168,7 @@ function resolveRepeated(
   return { ...last, expression: { ...last.expression, items } }
 }
 
-function sortBlock(sorter: Sorter, block: Block): void {
+function sortBlock(sorter: Classifier, block: Block): void {
   const { body, schema, problems } = sorter
   const { type, typeSpan } = block
   const known = findBlockSchema(schema, type)
@@ -189,7 +200,7 @@ function blockAsAttribute(block: Block): Attribute {
 }
 
 /** `env = {…}` and `env {…}` mean the same, so having both is ambiguous. */
-function checkBothWays({ attributes, blocks }: Content, problems: Problems): void {
+function checkBothWays({ attributes, blocks }: Content, problems: DiagnosticCollector): void {
   for (const block of blocks) {
     const attribute = attributes.get(block.type)
     if (attribute === undefined) continue

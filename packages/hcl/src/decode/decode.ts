@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { evaluateInto } from '../evaluate/evaluate.ts'
-import { charge, measure, stepsOf } from '../evaluate/meter.ts'
+import { charge, measure, traversalCost } from '../evaluate/meter.ts'
 import type { Scope } from '../evaluate/scope.ts'
 import { STEPS_PER_BLOCK } from '../limits.ts'
 import type { Attribute, Block, Body } from '../syntax/tree.ts'
@@ -8,19 +8,24 @@ import {
   countProblems,
   hasErrors,
   isFull,
-  noProblems,
+  createCollector,
   report,
   reportAll,
   toDiagnostics,
   TOO_EXPENSIVE,
   type Diagnostic,
-  type Problems,
+  type DiagnosticCollector,
 } from '../text/diagnostic.ts'
 import { didYouMean, quoteText } from '../text/nearest.ts'
 import { ANY } from '../value/type.ts'
 import { convert, formatConversionError } from '../value/convert.ts'
 import type { Value } from '../value/value.ts'
-import { findAttributeSchema, findBlockSchema, sortContent, type SortedContent } from './content.ts'
+import {
+  findAttributeSchema,
+  findBlockSchema,
+  classifyContent,
+  type ClassifiedContent,
+} from './content.ts'
 import {
   OPEN_BODY,
   type BodySchema,
@@ -42,14 +47,14 @@ export function decodeBody(
   schema: BodySchema,
   options: DecodeOptions,
 ): Result<DecodedBody, readonly Diagnostic[]> {
-  const problems = noProblems()
+  const problems = createCollector()
   const decoding: Decoding = { problems, expander: options.expander, rules: new Map() }
   const decoded = decode({ body, schema, scope: options.scope }, decoding)
   return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(decoded)
 }
 
 interface Decoding {
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   readonly expander: BlockExpander | undefined
   /** Cached by schema: tens of thousands of expanded blocks may share one. */
   readonly rules: Map<BodySchema, BodyRules>
@@ -93,7 +98,7 @@ function decode(work: Work, decoding: Decoding): DecodedBody {
   // An open JSON object is plain data: its names have no special meaning.
   const isValue = body.syntax === 'json' && work.schema.isOpen === true
   const schema = isValue ? work.schema : rules.withExpander
-  const content = sortContent(body, schema, decoding.problems)
+  const content = classifyContent(body, schema, decoding.problems)
   const attributes = new Map<string, DecodedAttribute>()
   for (const attribute of content.attributes.values()) {
     if (isFull(decoding.problems)) break
@@ -107,7 +112,7 @@ function decode(work: Work, decoding: Decoding): DecodedBody {
 
 function decodeBlocks(
   work: Work,
-  content: SortedContent,
+  content: ClassifiedContent,
   decoding: Decoding,
 ): readonly DecodedBlock[] {
   const { schema, scope } = work
@@ -159,7 +164,7 @@ function convertAttribute(
   // The caller will write out the value in full even where it is shared, so charge its full size.
   // The next evaluation reports an exhausted budget; this value is at most as large as the value
   // limit.
-  charge(scope.meter, stepsOf(measure(scope.meter, value)))
+  charge(scope.meter, traversalCost(measure(scope.meter, value)))
   const converted = convert(value, wanted.type ?? ANY, { weak: body.syntax === 'legacy' })
   if (!converted.ok) return invalid(formatConversionError(converted.error))
   const read = wanted.read?.(converted.value) ?? converted
@@ -172,7 +177,7 @@ function checkRequired(
     readonly required: readonly string[]
     readonly found: ReadonlyMap<string, Attribute>
   },
-  problems: Problems,
+  problems: DiagnosticCollector,
 ): void {
   for (const name of names.required) {
     if (names.found.has(name)) continue
@@ -207,7 +212,11 @@ function expandBlock(
   })
 }
 
-function reportUnsupported(block: Block, schema: BodySchema, problems: Problems): undefined {
+function reportUnsupported(
+  block: Block,
+  schema: BodySchema,
+  problems: DiagnosticCollector,
+): undefined {
   const detail = () => {
     const hint = didYouMean(block.type, Object.keys(schema.blocks ?? {}))
     return `Blocks of type ${quoteText(block.type)} are not expected here.${hint}`
@@ -231,13 +240,21 @@ function decodeBlock(
   return { type, labels: block.labels.map((label) => label.text), body: decoded, headerSpan }
 }
 
-function reportMissing({ body, schema }: Work, type: string, problems: Problems): undefined {
+function reportMissing(
+  { body, schema }: Work,
+  type: string,
+  problems: DiagnosticCollector,
+): undefined {
   const countMin = findBlockSchema(schema, type)?.countMin ?? 0
   const detail = `At least ${countMin} block(s) of type ${quoteText(type)} are required.`
   return report(problems, { span: body.anchor, summary: 'Missing block', detail })
 }
 
-function reportSurplus({ block }: ScopedBlock, countMax: number, problems: Problems): undefined {
+function reportSurplus(
+  { block }: ScopedBlock,
+  countMax: number,
+  problems: DiagnosticCollector,
+): undefined {
   const detail = `At most ${countMax} block(s) of type ${quoteText(block.type)} are allowed here.`
   return report(problems, { span: block.headerSpan, summary: 'Duplicate block', detail })
 }

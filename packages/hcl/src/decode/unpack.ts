@@ -1,11 +1,11 @@
 import { bodyAsObject, objectAsBody } from '../syntax/object-body.ts'
 import type { Attribute, Block, Body, Expression, Label } from '../syntax/tree.ts'
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import { quoteText } from '../text/nearest.ts'
 
 interface UnpackOptions {
   readonly labelNames: readonly string[]
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
 }
 
 interface ObjectUnpackOptions extends UnpackOptions {

@@ -10,11 +10,11 @@ import { didYouMean, quoteText } from '../text/nearest.ts'
 import { textOf, type Span } from '../text/source.ts'
 import { toNumber, toText } from '../value/convert.ts'
 import { describeValue, getAttribute, isList, isObject, type Value } from '../value/value.ts'
-import { checkSize, fail, spend, type Context } from './context.ts'
+import { checkSize, fail, chargeSteps, type EvaluationContext } from './context.ts'
 
 export function evaluateVariable(
   expression: VariableExpression,
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const { name, span } = expression
   const value = context.scope.variable(name)
@@ -29,7 +29,7 @@ export function evaluateVariable(
  * Whether `attr`, `attr.x` or `attr["x"]` refers to a root that the scope defers to a later
  * evaluation.
  */
-export function isDeferredReference(expression: Expression, context: Context): boolean {
+export function isDeferredReference(expression: Expression, context: EvaluationContext): boolean {
   const root = expression.kind === 'access' ? expression.base : expression
   if (root.kind !== 'variable') return false
   return context.scope.variable(root.name) === undefined && context.scope.isDeferred(root.name)
@@ -42,7 +42,10 @@ function deferredText(expression: Expression): string {
   return `\${${textOf(expression.span)}}`
 }
 
-export function evaluateAccess(expression: AccessExpression, context: Context): Value | undefined {
+export function evaluateAccess(
+  expression: AccessExpression,
+  context: EvaluationContext,
+): Value | undefined {
   if (isDeferredReference(expression, context)) return deferredText(expression)
   const base = context.evaluate(expression.base, context)
   if (base === undefined) return undefined
@@ -53,11 +56,15 @@ export function evaluateAccess(expression: AccessExpression, context: Context): 
  * For `x` in `var.x`: if it is missing, reports how to declare it, provided the scope describes the
  * root.
  */
-function isDeclared(value: Value, { base, steps }: AccessExpression, context: Context): boolean {
+function isDeclared(
+  value: Value,
+  { base, steps }: AccessExpression,
+  context: EvaluationContext,
+): boolean {
   const [step] = steps
   if (base.kind !== 'variable' || step?.kind !== 'attribute' || !isObject(value)) return true
   const { name, span } = step
-  const kind = context.scope.kindOf?.(base.name)
+  const kind = context.scope.describeRoot?.(base.name)
   if (kind === undefined || getAttribute(value, name) !== undefined) return true
   const detail = () =>
     `There is no ${kind.noun} named ${quoteText(name)}.${didYouMean(name, Object.keys(value))} ${kind.howToDeclare(name)}`
@@ -65,16 +72,20 @@ function isDeclared(value: Value, { base, steps }: AccessExpression, context: Co
   return false
 }
 
-function follow(base: Value, steps: readonly Step[], context: Context): Value | undefined {
+function follow(
+  base: Value,
+  steps: readonly Step[],
+  context: EvaluationContext,
+): Value | undefined {
   let value: Value | undefined = base
   for (const step of steps) {
-    if (value === undefined || !spend(context, 1, step.span)) return undefined
+    if (value === undefined || !chargeSteps(context, 1, step.span)) return undefined
     value = followStep(value, step, context)
   }
   return value
 }
 
-function followStep(value: Value, step: Step, context: Context): Value | undefined {
+function followStep(value: Value, step: Step, context: EvaluationContext): Value | undefined {
   switch (step.kind) {
     case 'attribute':
       return followAttribute(value, step, context)
@@ -88,7 +99,7 @@ function followStep(value: Value, step: Step, context: Context): Value | undefin
 function followAttribute(
   value: Value,
   step: { readonly name: string; readonly span: Span },
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const { name, span } = step
   if (isObject(value)) {
@@ -106,7 +117,7 @@ function followAttribute(
   return fail(context, { span, summary: 'Unsupported attribute', detail })
 }
 
-function followIndex(value: Value, step: IndexStep, context: Context): Value | undefined {
+function followIndex(value: Value, step: IndexStep, context: EvaluationContext): Value | undefined {
   const key = context.evaluate(step.key, context)
   if (key === undefined) return undefined
   if (isList(value)) return elementAt(value, key, { step, context })
@@ -127,7 +138,7 @@ function followIndex(value: Value, step: IndexStep, context: Context): Value | u
 function elementAt(
   list: readonly Value[],
   key: Value,
-  place: { readonly step: IndexStep; readonly context: Context },
+  place: { readonly step: IndexStep; readonly context: EvaluationContext },
 ): Value | undefined {
   const index = toNumber(key)
   const found = typeof index === 'number' && index >= 0 ? list[index] : undefined
@@ -143,11 +154,11 @@ function elementAt(
 }
 
 /** A value that is not a list is treated as a list with that value, and null as an empty list. */
-function followSplat(value: Value, step: SplatStep, context: Context): Value | undefined {
+function followSplat(value: Value, step: SplatStep, context: EvaluationContext): Value | undefined {
   const elements = isList(value) ? value : value === null ? [] : [value]
   const results: Value[] = []
   for (const element of elements) {
-    if (!spend(context, 1, step.span)) return undefined
+    if (!chargeSteps(context, 1, step.span)) return undefined
     const result = follow(element, step.each, context)
     if (result === undefined) return undefined
     results.push(result)

@@ -11,7 +11,7 @@ import {
   type ArithmeticOperator,
   type Rational,
 } from '../value/rational.ts'
-import { fail, spend, type Context } from './context.ts'
+import { fail, chargeSteps, type EvaluationContext } from './context.ts'
 
 const ARITHMETIC: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['+', '-', '*', '/', '%'])
 
@@ -24,15 +24,15 @@ export function isArithmetic(expression: Expression): expression is ArithmeticEx
 /** Evaluates sums, products and negations exactly and rounds once at the end: see `Rational`. */
 export function evaluateArithmetic(
   expression: Expression,
-  context: Context,
+  context: EvaluationContext,
 ): NumberValue | undefined {
   const exact = evaluateExact(expression, context)
   if (exact === undefined) return undefined
   return fromRational(exact) ?? reportRange(expression, context)
 }
 
-function evaluateExact(expression: Expression, context: Context): Rational | undefined {
-  if (!spend(context, 1, expression.span)) return undefined
+function evaluateExact(expression: Expression, context: EvaluationContext): Rational | undefined {
+  if (!chargeSteps(context, 1, expression.span)) return undefined
   if (expression.kind === 'parentheses') return evaluateExact(expression.inner, context)
   if (expression.kind === 'unary' && expression.operator === '-') {
     const operand = evaluateExact(expression.operand, context)
@@ -49,7 +49,10 @@ function evaluateExact(expression: Expression, context: Context): Rational | und
  * `a + b - c …` is left-associative and unbounded, so the chain is collected in a loop, not by
  * recursion.
  */
-function evaluateChain(expression: ArithmeticExpression, context: Context): Rational | undefined {
+function evaluateChain(
+  expression: ArithmeticExpression,
+  context: EvaluationContext,
+): Rational | undefined {
   const chain: ArithmeticExpression[] = []
   let first: Expression = expression
   while (isArithmetic(first)) {
@@ -58,7 +61,7 @@ function evaluateChain(expression: ArithmeticExpression, context: Context): Rati
   }
   let result = evaluateExact(first, context)
   for (const link of chain.toReversed()) {
-    if (result === undefined || !spend(context, 1, link.span)) return undefined
+    if (result === undefined || !chargeSteps(context, 1, link.span)) return undefined
     const right = evaluateExact(link.right, context)
     if (right === undefined) return undefined
     result = calculateChecked(link, { left: result, right }, context)
@@ -69,7 +72,7 @@ function evaluateChain(expression: ArithmeticExpression, context: Context): Rati
 function calculateChecked(
   link: ArithmeticExpression,
   operands: { readonly left: Rational; readonly right: Rational },
-  context: Context,
+  context: EvaluationContext,
 ): Rational | undefined {
   const { operator } = link
   if ((operator === '/' || operator === '%') && operands.right.numerator === 0n) {
@@ -79,12 +82,16 @@ function calculateChecked(
   return calculate(operator, operands.left, operands.right) ?? reportRange(link, context)
 }
 
-function reportRange(expression: Expression, context: Context): undefined {
+function reportRange(expression: Expression, context: EvaluationContext): undefined {
   const detail = 'The result is beyond 2 to the power of 1024.'
   return fail(context, { span: expression.span, summary: 'Number out of range', detail })
 }
 
-export function reportOperand(expression: Expression, value: Value, context: Context): undefined {
+export function reportOperand(
+  expression: Expression,
+  value: Value,
+  context: EvaluationContext,
+): undefined {
   const isText = typeof value === 'string'
   const found = isText ? `the string ${quoteText(value)}` : describeValue(value)
   const advice = isText ? ' Text is joined in a template: "${a}${b}".' : ''

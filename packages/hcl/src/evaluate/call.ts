@@ -3,8 +3,14 @@ import { didYouMean, quoteText } from '../text/nearest.ts'
 import { reportAll } from '../text/diagnostic.ts'
 import { convert, formatConversionError } from '../value/convert.ts'
 import { describeValue, isList, type Value } from '../value/value.ts'
-import { apart, checkSize, fail, spend, type Context } from './context.ts'
-import { measure, stepsOf } from './meter.ts'
+import {
+  withOwnDiagnostics,
+  checkSize,
+  fail,
+  chargeSteps,
+  type EvaluationContext,
+} from './context.ts'
+import { measure, traversalCost } from './meter.ts'
 import type {
   EagerFunction,
   FunctionError,
@@ -13,7 +19,10 @@ import type {
   Parameter,
 } from './scope.ts'
 
-export function evaluateCall(expression: CallExpression, context: Context): Value | undefined {
+export function evaluateCall(
+  expression: CallExpression,
+  context: EvaluationContext,
+): Value | undefined {
   const { name, nameSpan } = expression
   const definition = context.scope.function(name)
   if (definition === undefined) {
@@ -35,7 +44,7 @@ interface Argument {
 function callEager(
   expression: CallExpression,
   definition: EagerFunction,
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const args = evaluateArguments(expression, context)
   if (args === undefined) return undefined
@@ -61,7 +70,7 @@ function callEager(
 
 function evaluateArguments(
   expression: CallExpression,
-  context: Context,
+  context: EvaluationContext,
 ): readonly Argument[] | undefined {
   const args: Argument[] = []
   let hasFailed = false
@@ -70,14 +79,18 @@ function evaluateArguments(
     if (value === undefined) hasFailed = true
     else if (expression.expandsLast && index === expression.arguments.length - 1) {
       if (!isList(value)) return reportExpansion(argument, value, context)
-      if (!spend(context, value.length, argument.span)) return undefined
+      if (!chargeSteps(context, value.length, argument.span)) return undefined
       for (const element of value) args.push({ value: element, expression: argument })
     } else args.push({ value, expression: argument })
   }
   return hasFailed ? undefined : args
 }
 
-function reportExpansion(argument: Expression, value: Value, context: Context): undefined {
+function reportExpansion(
+  argument: Expression,
+  value: Value,
+  context: EvaluationContext,
+): undefined {
   const detail = `Only a list can be expanded with "...", but found ${describeValue(value)}.`
   return fail(context, { span: argument.span, summary: 'Invalid expanding argument', detail })
 }
@@ -88,7 +101,7 @@ interface Count {
   readonly countMax: number
 }
 
-function checkCount(expression: CallExpression, count: Count, context: Context): boolean {
+function checkCount(expression: CallExpression, count: Count, context: EvaluationContext): boolean {
   const { countMin, countMax } = count
   if (count.count >= countMin && count.count <= countMax) return true
   const isFew = count.count < countMin
@@ -102,7 +115,7 @@ function checkCount(expression: CallExpression, count: Count, context: Context):
 function convertArgument(
   argument: Argument,
   parameter: Parameter,
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const { value, expression } = argument
   const invalid = (message: string) => {
@@ -110,23 +123,27 @@ function convertArgument(
     return fail(context, { span: expression.span, summary: 'Invalid function argument', detail })
   }
   if (value === null && parameter.isNullable !== true) return invalid('it must not be null')
-  if (!spend(context, stepsOf(measure(context.scope.meter, value)), expression.span))
+  if (!chargeSteps(context, traversalCost(measure(context.scope.meter, value)), expression.span))
     return undefined
   const converted = convert(value, parameter.type)
   return converted.ok ? converted.value : invalid(formatConversionError(converted.error))
 }
 
-function payFor(value: Value, expression: CallExpression, context: Context): Value | undefined {
+function payFor(
+  value: Value,
+  expression: CallExpression,
+  context: EvaluationContext,
+): Value | undefined {
   const checked = checkSize(context, value, expression.span)
   if (checked === undefined) return undefined
-  const steps = stepsOf(measure(context.scope.meter, checked))
-  return spend(context, steps, expression.span) ? checked : undefined
+  const steps = traversalCost(measure(context.scope.meter, checked))
+  return chargeSteps(context, steps, expression.span) ? checked : undefined
 }
 
 function callLazy(
   expression: CallExpression,
   definition: LazyFunction,
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const { parameterCountMin: countMin, parameterCountMax: countMax } = definition
   const count = expression.arguments.length
@@ -143,20 +160,20 @@ function callLazy(
   return reportAll(context.problems, result.error)
 }
 
-function makeLazy(expression: Expression, context: Context): LazyArgument {
-  const aside = apart(context)
+function makeLazy(expression: Expression, context: EvaluationContext): LazyArgument {
+  const aside = withOwnDiagnostics(context)
   let outcome: { readonly value: Value | undefined } | undefined
   return {
     expression,
     evaluate: () => (outcome ??= { value: aside.evaluate(expression, aside) }).value,
-    problems: () => aside.problems.kept,
+    problems: () => aside.problems.items,
   }
 }
 
 function reportCall(
   expression: CallExpression,
   found: { readonly problem: FunctionError; readonly args: readonly Expression[] },
-  context: Context,
+  context: EvaluationContext,
 ): undefined {
   const { problem, args } = found
   const place = problem.argument === undefined ? expression : (args[problem.argument] ?? expression)

@@ -8,11 +8,14 @@ import type {
 import { quoteText } from '../text/nearest.ts'
 import { toText } from '../value/convert.ts'
 import { describeValue, entriesOf, makeObject, type Value } from '../value/value.ts'
-import { checkSize, fail, spend, withVariables, type Context } from './context.ts'
+import { checkSize, fail, chargeSteps, withVariables, type EvaluationContext } from './context.ts'
 import { evaluateBool } from './logic.ts'
 
 /** Evaluates all elements even after an error, so that all errors are reported together. */
-export function evaluateTuple(expression: TupleExpression, context: Context): Value | undefined {
+export function evaluateTuple(
+  expression: TupleExpression,
+  context: EvaluationContext,
+): Value | undefined {
   const values: Value[] = []
   for (const element of expression.elements) {
     const value = context.evaluate(element, context)
@@ -22,7 +25,10 @@ export function evaluateTuple(expression: TupleExpression, context: Context): Va
   return checkSize(context, values, expression.span)
 }
 
-export function evaluateObject(expression: ObjectExpression, context: Context): Value | undefined {
+export function evaluateObject(
+  expression: ObjectExpression,
+  context: EvaluationContext,
+): Value | undefined {
   const entries = new Map<string, Value>()
   let hasFailed = false
   for (const item of expression.items) {
@@ -37,7 +43,7 @@ export function evaluateObject(expression: ObjectExpression, context: Context): 
   return hasFailed ? undefined : checkSize(context, makeObject(entries), expression.span)
 }
 
-function evaluateKey(expression: Expression, context: Context): string | undefined {
+function evaluateKey(expression: Expression, context: EvaluationContext): string | undefined {
   const key = context.evaluate(expression, context)
   if (key === undefined) return undefined
   const text = toText(key)
@@ -46,19 +52,26 @@ function evaluateKey(expression: Expression, context: Context): string | undefin
   return fail(context, { span: expression.span, summary: 'Invalid object key', detail })
 }
 
-function reportDuplicate(expression: Expression, key: string, context: Context): undefined {
+function reportDuplicate(
+  expression: Expression,
+  key: string,
+  context: EvaluationContext,
+): undefined {
   const detail = `The key ${quoteText(key)} was produced twice.`
   return fail(context, { span: expression.span, summary: 'Duplicate object key', detail })
 }
 
-export function evaluateFor(expression: ForExpression, context: Context): Value | undefined {
+export function evaluateFor(
+  expression: ForExpression,
+  context: EvaluationContext,
+): Value | undefined {
   const { key, value, span } = expression
   const rounds = evaluateRounds(expression.binding, context)
   if (rounds === undefined) return undefined
   const list: Value[] = []
   const groups = new Map<string, Value[]>()
   for (const round of rounds) {
-    if (!spend(context, 1, span)) return undefined
+    if (!chargeSteps(context, 1, span)) return undefined
     const inner = withVariables(context, round)
     const isIncluded =
       expression.condition === undefined ? true : evaluateBool(expression.condition, inner)
@@ -87,7 +100,11 @@ function addToGroup(groups: Map<string, Value[]>, name: string, value: Value): b
   return group === undefined
 }
 
-function reportDuplicateResult(key: Expression, name: string, context: Context): undefined {
+function reportDuplicateResult(
+  key: Expression,
+  name: string,
+  context: EvaluationContext,
+): undefined {
   const detail = `The key ${quoteText(name)} was produced twice. Write "..." after the value to gather the values of equal keys.`
   return fail(context, { span: key.span, summary: 'Duplicate object key', detail })
 }
@@ -95,7 +112,7 @@ function reportDuplicateResult(key: Expression, name: string, context: Context):
 /** The variables of each iteration of `for`, in expressions and templates. */
 export function evaluateRounds(
   binding: ForBinding,
-  context: Context,
+  context: EvaluationContext,
 ): readonly Readonly<Record<string, Value>>[] | undefined {
   const { collection } = binding
   const value = context.evaluate(collection, context)
@@ -107,7 +124,7 @@ export function evaluateRounds(
       value === null ? 'Iteration over null value' : 'Iteration over non-iterable value'
     return fail(context, { span: collection.span, summary, detail })
   }
-  if (!spend(context, entries.length, collection.span)) return undefined
+  if (!chargeSteps(context, entries.length, collection.span)) return undefined
   return entries.map(([key, element]) => {
     const variables: [string, Value][] = [[binding.valueName, element]]
     if (binding.keyName !== undefined) variables.unshift([binding.keyName, key])

@@ -3,7 +3,7 @@ import { reportAll } from '../text/diagnostic.ts'
 import { convert, formatConversionError } from '../value/convert.ts'
 import { describeType, typeOf, unify, type Type } from '../value/type.ts'
 import type { Value } from '../value/value.ts'
-import { apart, fail, spend, type Context } from './context.ts'
+import { withOwnDiagnostics, fail, chargeSteps, type EvaluationContext } from './context.ts'
 import { evaluateBool } from './logic.ts'
 import { measure } from './meter.ts'
 
@@ -13,7 +13,7 @@ import { measure } from './meter.ts'
  */
 export function evaluateConditional(
   expression: ConditionalExpression,
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const condition = evaluateBool(expression.condition, context)
   if (condition === undefined) return undefined
@@ -22,28 +22,28 @@ export function evaluateConditional(
     : [expression.whenFalse, expression.whenTrue]
   const value = context.evaluate(chosen, context)
   if (value === undefined) return undefined
-  const aside = apart(context)
+  const aside = withOwnDiagnostics(context)
   const otherValue = aside.evaluate(other, aside)
   if (otherValue === undefined) return isSpent(context, aside) ? undefined : value
   if (typeof value === typeof otherValue && typeof value !== 'object') return value
   const { meter } = context.scope
   const steps = measure(meter, value).nodeCount + measure(meter, otherValue).nodeCount
-  if (!spend(context, steps, expression.span)) return undefined
+  if (!chargeSteps(context, steps, expression.span)) return undefined
   return toCommonType(expression, { value, otherValue }, context)
 }
 
 /** An exhausted budget affects the whole evaluation, not just the dropped branch. */
-function isSpent(context: Context, aside: Context): boolean {
+function isSpent(context: EvaluationContext, aside: EvaluationContext): boolean {
   const { meter } = context.scope
   if (meter.stepsUsed <= meter.limits.stepsMax) return false
-  reportAll(context.problems, aside.problems.kept)
+  reportAll(context.problems, aside.problems.items)
   return true
 }
 
 function toCommonType(
   expression: ConditionalExpression,
   results: { readonly value: Value; readonly otherValue: Value },
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const type = typeOf(results.value)
   const otherType = typeOf(results.otherValue)
@@ -60,7 +60,7 @@ const SUMMARY = 'Inconsistent conditional result types'
 function reportTypes(
   expression: ConditionalExpression,
   types: readonly [Type, Type],
-  context: Context,
+  context: EvaluationContext,
 ): undefined {
   const [type, otherType] = types.map(describeType)
   const detail =

@@ -1,11 +1,11 @@
 import { CHARACTERS_PER_STEP } from '../limits.ts'
 import type { Expression } from '../syntax/tree.ts'
 import {
-  noProblems,
+  createCollector,
   report,
   TOO_EXPENSIVE,
-  type Problem,
-  type Problems,
+  type PendingDiagnostic,
+  type DiagnosticCollector,
 } from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Value } from '../value/value.ts'
@@ -13,31 +13,31 @@ import { charge, isTooLarge, measure } from './meter.ts'
 import { childScope, type Scope } from './scope.ts'
 
 /** The state of one evaluation. Evaluating functions return undefined after reporting an error. */
-export interface Context {
+export interface EvaluationContext {
   readonly scope: Scope
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   /** Evaluates a subexpression. A field, because direct imports would be cyclic. */
-  readonly evaluate: (expression: Expression, context: Context) => Value | undefined
+  readonly evaluate: (expression: Expression, context: EvaluationContext) => Value | undefined
 }
 
 export function withVariables(
-  context: Context,
+  context: EvaluationContext,
   variables: Readonly<Record<string, Value>>,
-): Context {
+): EvaluationContext {
   return { ...context, scope: childScope(context.scope, variables) }
 }
 
 /** The same evaluation with a separate collector, which the caller may drop. */
-export function apart(context: Context): Context {
-  return { ...context, problems: noProblems() }
+export function withOwnDiagnostics(context: EvaluationContext): EvaluationContext {
+  return { ...context, problems: createCollector() }
 }
 
-export function fail(context: Context, problem: Problem): undefined {
+export function fail(context: EvaluationContext, problem: PendingDiagnostic): undefined {
   return report(context.problems, problem)
 }
 
 /** Charges steps to the budget. Reports and returns false if it is exhausted. */
-export function spend(context: Context, steps: number, span: Span): boolean {
+export function chargeSteps(context: EvaluationContext, steps: number, span: Span): boolean {
   const { meter } = context.scope
   if (charge(meter, steps)) return true
   const detail = `Evaluation needs more than ${meter.limits.stepsMax} steps.`
@@ -46,7 +46,7 @@ export function spend(context: Context, steps: number, span: Span): boolean {
 }
 
 /** Returns the value if it is within the limits; otherwise reports an error. */
-export function checkSize(context: Context, value: Value, span: Span): Value | undefined {
+export function checkSize(context: EvaluationContext, value: Value, span: Span): Value | undefined {
   const { meter } = context.scope
   if (!isTooLarge(meter, measure(meter, value))) return value
   const { valueSizeMax, valueDepthMax } = meter.limits
@@ -56,7 +56,7 @@ export function checkSize(context: Context, value: Value, span: Span): Value | u
 
 /** Joins text and charges its length. */
 export function joinText(
-  context: Context,
+  context: EvaluationContext,
   parts: readonly string[],
   span: Span,
 ): string | undefined {
@@ -66,6 +66,6 @@ export function joinText(
     const detail = `A string may have at most ${stringLengthMax} characters.`
     return fail(context, { span, summary: 'String too long', detail })
   }
-  if (!spend(context, Math.floor(length / CHARACTERS_PER_STEP), span)) return undefined
+  if (!chargeSteps(context, Math.floor(length / CHARACTERS_PER_STEP), span)) return undefined
   return parts.join('')
 }

@@ -1,13 +1,18 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Expression } from '../syntax/tree.ts'
-import { noProblems, toDiagnostics, type Diagnostic, type Problems } from '../text/diagnostic.ts'
+import {
+  createCollector,
+  toDiagnostics,
+  type Diagnostic,
+  type DiagnosticCollector,
+} from '../text/diagnostic.ts'
 import type { Value } from '../value/value.ts'
 import { evaluateAccess, evaluateVariable } from './access.ts'
 import { evaluateArithmetic, isArithmetic } from './arithmetic.ts'
 import { evaluateCall } from './call.ts'
 import { evaluateFor, evaluateObject, evaluateTuple } from './collection.ts'
 import { evaluateConditional } from './conditional.ts'
-import { spend, type Context } from './context.ts'
+import { chargeSteps, type EvaluationContext } from './context.ts'
 import { evaluateLogic, evaluateNot } from './logic.ts'
 import type { Scope } from './scope.ts'
 import { evaluateTemplate } from './template.ts'
@@ -17,7 +22,7 @@ export function evaluate(
   expression: Expression,
   scope: Scope,
 ): Result<Value, readonly Diagnostic[]> {
-  const problems = noProblems()
+  const problems = createCollector()
   const value = evaluateInto(expression, scope, problems)
   return value === undefined ? err(toDiagnostics(problems)) : ok(value)
 }
@@ -26,13 +31,13 @@ export function evaluate(
 export function evaluateInto(
   expression: Expression,
   scope: Scope,
-  problems: Problems,
+  problems: DiagnosticCollector,
 ): Value | undefined {
   return evaluateNode(expression, { scope, problems, evaluate: evaluateNode })
 }
 
-function evaluateNode(expression: Expression, context: Context): Value | undefined {
-  if (!spend(context, 1, expression.span)) return undefined
+function evaluateNode(expression: Expression, context: EvaluationContext): Value | undefined {
+  if (!chargeSteps(context, 1, expression.span)) return undefined
   switch (expression.kind) {
     case 'literal':
       return expression.value

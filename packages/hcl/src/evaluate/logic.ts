@@ -4,16 +4,22 @@ import { compare, toRational } from '../value/rational.ts'
 import { describeValue, sameValue, type Value } from '../value/value.ts'
 import { quoteText } from '../text/nearest.ts'
 import { isArithmetic, reportOperand } from './arithmetic.ts'
-import { fail, spend, type Context } from './context.ts'
+import { fail, chargeSteps, type EvaluationContext } from './context.ts'
 import { measure } from './meter.ts'
 
-export function evaluateNot(expression: UnaryExpression, context: Context): boolean | undefined {
+export function evaluateNot(
+  expression: UnaryExpression,
+  context: EvaluationContext,
+): boolean | undefined {
   const operand = evaluateBool(expression.operand, context)
   return operand === undefined ? undefined : !operand
 }
 
 /** Evaluates comparisons, `&&` and `||`. The left-associative chain is collected in a loop. */
-export function evaluateLogic(expression: BinaryExpression, context: Context): Value | undefined {
+export function evaluateLogic(
+  expression: BinaryExpression,
+  context: EvaluationContext,
+): Value | undefined {
   const chain: BinaryExpression[] = []
   let first: Expression = expression
   while (first.kind === 'binary' && !isArithmetic(first)) {
@@ -22,13 +28,17 @@ export function evaluateLogic(expression: BinaryExpression, context: Context): V
   }
   let left = context.evaluate(first, context)
   for (const link of chain.toReversed()) {
-    if (left === undefined || !spend(context, 1, link.span)) return undefined
+    if (left === undefined || !chargeSteps(context, 1, link.span)) return undefined
     left = applyLogic(link, left, context)
   }
   return left
 }
 
-function applyLogic(link: BinaryExpression, left: Value, context: Context): Value | undefined {
+function applyLogic(
+  link: BinaryExpression,
+  left: Value,
+  context: EvaluationContext,
+): Value | undefined {
   switch (link.operator) {
     case '&&':
     case '||':
@@ -45,26 +55,30 @@ function applyLogic(link: BinaryExpression, left: Value, context: Context): Valu
 function applyConnective(
   link: BinaryExpression,
   left: Value,
-  context: Context,
+  context: EvaluationContext,
 ): boolean | undefined {
   const first = requireBool(link.left, left, context)
   if (first === undefined || first === (link.operator === '||')) return first
   return evaluateBool(link.right, context)
 }
 
-function applyEquality(link: BinaryExpression, left: Value, context: Context): boolean | undefined {
+function applyEquality(
+  link: BinaryExpression,
+  left: Value,
+  context: EvaluationContext,
+): boolean | undefined {
   const right = context.evaluate(link.right, context)
   if (right === undefined) return undefined
   const { meter } = context.scope
   const steps = Math.min(measure(meter, left).nodeCount, measure(meter, right).nodeCount)
-  if (!spend(context, steps, link.span)) return undefined
+  if (!chargeSteps(context, steps, link.span)) return undefined
   return sameValue(left, right) === (link.operator === '==')
 }
 
 function applyComparison(
   link: BinaryExpression,
   left: Value,
-  context: Context,
+  context: EvaluationContext,
 ): boolean | undefined {
   const right = context.evaluate(link.right, context)
   if (right === undefined) return undefined
@@ -85,12 +99,19 @@ function applyComparison(
   }
 }
 
-export function evaluateBool(expression: Expression, context: Context): boolean | undefined {
+export function evaluateBool(
+  expression: Expression,
+  context: EvaluationContext,
+): boolean | undefined {
   const value = context.evaluate(expression, context)
   return value === undefined ? undefined : requireBool(expression, value, context)
 }
 
-function requireBool(expression: Expression, value: Value, context: Context): boolean | undefined {
+function requireBool(
+  expression: Expression,
+  value: Value,
+  context: EvaluationContext,
+): boolean | undefined {
   const converted = toBool(value)
   if (converted !== undefined) return converted
   const found = typeof value === 'string' ? `the string ${quoteText(value)}` : describeValue(value)

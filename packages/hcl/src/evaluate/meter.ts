@@ -15,21 +15,21 @@ export interface EvaluationLimits {
 }
 
 /** Counts the evaluation steps of a scope and its children. */
-export interface Meter {
+export interface StepBudget {
   readonly limits: EvaluationLimits
   stepsUsed: number
   /** Sizes of values that are already measured: shared parts are visited only once. */
-  readonly shapes: WeakMap<object, Shape>
+  readonly shapes: WeakMap<object, ValueSize>
 }
 
 /** Size of a value when serialized. */
-export interface Shape {
+export interface ValueSize {
   readonly nodeCount: number
   readonly characterCount: number
   readonly depth: number
 }
 
-export function makeMeter(limits: Partial<EvaluationLimits> = {}): Meter {
+export function makeMeter(limits: Partial<EvaluationLimits> = {}): StepBudget {
   return {
     limits: {
       stepsMax: limits.stepsMax ?? EVALUATION_STEPS_MAX,
@@ -43,28 +43,28 @@ export function makeMeter(limits: Partial<EvaluationLimits> = {}): Meter {
 }
 
 /** Returns false if the budget is exhausted. */
-export function charge(meter: Meter, steps: number): boolean {
+export function charge(meter: StepBudget, steps: number): boolean {
   meter.stepsUsed += steps
   return meter.stepsUsed <= meter.limits.stepsMax
 }
 
 /** Steps for one traversal of the value. */
-export function stepsOf(shape: Shape): number {
+export function traversalCost(shape: ValueSize): number {
   return shape.nodeCount + Math.floor(shape.characterCount / CHARACTERS_PER_STEP)
 }
 
-const TOO_DEEP: Shape = { nodeCount: Infinity, characterCount: Infinity, depth: Infinity }
+const TOO_DEEP: ValueSize = { nodeCount: Infinity, characterCount: Infinity, depth: Infinity }
 
-export function measure(meter: Meter, value: Value): Shape {
+export function measure(meter: StepBudget, value: Value): ValueSize {
   return measureAt(meter, value, 0)
 }
 
-export function isTooLarge(meter: Meter, shape: Shape): boolean {
+export function isTooLarge(meter: StepBudget, shape: ValueSize): boolean {
   const { valueSizeMax, valueDepthMax } = meter.limits
   return shape.nodeCount + shape.characterCount > valueSizeMax || shape.depth > valueDepthMax
 }
 
-function measureAt(meter: Meter, value: Value, level: number): Shape {
+function measureAt(meter: StepBudget, value: Value, level: number): ValueSize {
   if (typeof value === 'string') return { nodeCount: 1, characterCount: value.length, depth: 0 }
   if (!isList(value) && !isObject(value)) return { nodeCount: 1, characterCount: 0, depth: 0 }
   const known = meter.shapes.get(value)
@@ -76,7 +76,11 @@ function measureAt(meter: Meter, value: Value, level: number): Shape {
   return shape
 }
 
-function measureMembers(meter: Meter, value: readonly Value[] | ObjectValue, level: number): Shape {
+function measureMembers(
+  meter: StepBudget,
+  value: readonly Value[] | ObjectValue,
+  level: number,
+): ValueSize {
   let nodeCount = 1
   let characterCount = 0
   let depth = 0

@@ -1,9 +1,9 @@
 import type { Result } from '@reeve/kit/result.ts'
 import type { Expression } from '../syntax/tree.ts'
-import type { Diagnostic, Problem } from '../text/diagnostic.ts'
+import type { Diagnostic, PendingDiagnostic } from '../text/diagnostic.ts'
 import type { Type } from '../value/type.ts'
 import { getAttribute, type ObjectValue, type Value } from '../value/value.ts'
-import { makeMeter, type EvaluationLimits, type Meter } from './meter.ts'
+import { makeMeter, type EvaluationLimits, type StepBudget } from './meter.ts'
 
 /** The variables and functions visible to an expression. */
 export interface Scope {
@@ -17,12 +17,12 @@ export interface Scope {
    */
   isDeferred(rootName: string): boolean
   /** Describes the attributes of a root for messages about missing ones: `var.x` is a variable. */
-  readonly kindOf?: ((rootName: string) => AttributeKind | undefined) | undefined
+  readonly describeRoot?: ((rootName: string) => RootDescription | undefined) | undefined
   /** Counts all evaluation in this scope and its children. A job file has one budget. */
-  readonly meter: Meter
+  readonly meter: StepBudget
 }
 
-export interface AttributeKind {
+export interface RootDescription {
   /** For example `variable`. */
   readonly noun: string
   /** How to declare an attribute of this name. */
@@ -33,7 +33,7 @@ export interface ScopeOptions {
   readonly variables?: ObjectValue
   readonly functions?: Readonly<Record<string, FunctionDefinition>>
   readonly isDeferred?: (rootName: string) => boolean
-  readonly kindOf?: (rootName: string) => AttributeKind | undefined
+  readonly describeRoot?: (rootName: string) => RootDescription | undefined
   readonly limits?: Partial<EvaluationLimits>
 }
 
@@ -45,7 +45,7 @@ export function createScope(options: ScopeOptions = {}): Scope {
     function: (name) => (Object.hasOwn(functions, name) ? functions[name] : undefined),
     functionNames: () => Object.keys(functions),
     isDeferred,
-    kindOf: options.kindOf,
+    describeRoot: options.describeRoot,
     meter: makeMeter(options.limits),
   }
 }
@@ -70,7 +70,7 @@ export interface EagerFunction {
   /**
    * The evaluator charges the sizes of arguments and result; the function charges any other work.
    */
-  call(args: readonly Value[], meter: Meter): Result<Value, FunctionError>
+  call(args: readonly Value[], meter: StepBudget): Result<Value, FunctionError>
 }
 
 export interface Parameter {
@@ -106,4 +106,4 @@ export interface LazyArgument {
 }
 
 /** Not rendered yet, because most are dropped: see `PendingDiagnostic`. */
-export type LazyError = Problem | Diagnostic
+export type LazyError = PendingDiagnostic | Diagnostic

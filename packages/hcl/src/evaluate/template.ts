@@ -4,7 +4,7 @@ import { toText } from '../value/convert.ts'
 import { describeValue, type Value } from '../value/value.ts'
 import { isDeferredReference } from './access.ts'
 import { evaluateRounds } from './collection.ts'
-import { fail, joinText, spend, withVariables, type Context } from './context.ts'
+import { fail, joinText, chargeSteps, withVariables, type EvaluationContext } from './context.ts'
 import { evaluateBool } from './logic.ts'
 
 /**
@@ -12,7 +12,7 @@ import { evaluateBool } from './logic.ts'
  */
 export function evaluateTemplate(
   expression: TemplateExpression,
-  context: Context,
+  context: EvaluationContext,
 ): Value | undefined {
   const [first, second] = expression.parts
   if (first?.kind === 'interpolation' && second === undefined) {
@@ -25,14 +25,18 @@ export function evaluateTemplate(
 }
 
 /** Returns false after an error; the remaining parts are evaluated all the same. */
-function render(parts: readonly TemplatePart[], texts: string[], context: Context): boolean {
+function render(
+  parts: readonly TemplatePart[],
+  texts: string[],
+  context: EvaluationContext,
+): boolean {
   let isComplete = true
   for (const part of parts) if (!renderPart(part, texts, context)) isComplete = false
   return isComplete
 }
 
-function renderPart(part: TemplatePart, texts: string[], context: Context): boolean {
-  if (!spend(context, 1, part.span)) return false
+function renderPart(part: TemplatePart, texts: string[], context: EvaluationContext): boolean {
+  if (!chargeSteps(context, 1, part.span)) return false
   switch (part.kind) {
     case 'text':
       texts.push(part.text)
@@ -53,7 +57,11 @@ function renderPart(part: TemplatePart, texts: string[], context: Context): bool
   }
 }
 
-function renderInterpolation(part: InterpolationPart, texts: string[], context: Context): boolean {
+function renderInterpolation(
+  part: InterpolationPart,
+  texts: string[],
+  context: EvaluationContext,
+): boolean {
   if (isDeferredReference(part.expression, context)) {
     texts.push(interpolationText(part))
     return true

@@ -1,5 +1,5 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 import { describeToken, type Token, type TokenKind } from './token.ts'
 import type { Expression } from './tree.ts'
@@ -10,7 +10,7 @@ import type { Expression } from './tree.ts'
 export interface Cursor {
   readonly source: Source
   readonly tokens: readonly Token[]
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   index: number
   /**
    * Line breaks separate items in bodies and objects; inside other brackets they are whitespace.
@@ -26,12 +26,12 @@ export interface Cursor {
    * Recovery skipped lines inside brackets that may never have been closed, so unclosed blocks at
    * the end of the text are not reported.
    */
-  isLost: boolean
+  isRecovering: boolean
   /** A block whose closing brace belongs, by its indentation, to an outer block. */
-  suspect: Suspect | undefined
+  suspect: MisplacedBrace | undefined
 }
 
-export interface Suspect {
+export interface MisplacedBrace {
   readonly open: Token
   readonly close: Token
 }
@@ -39,7 +39,14 @@ export interface Suspect {
 type CursorStart = Pick<Cursor, 'source' | 'tokens' | 'problems' | 'parseExpression'>
 
 export function makeCursor(start: CursorStart): Cursor {
-  return { ...start, index: 0, seesNewlines: true, depth: 0, isLost: false, suspect: undefined }
+  return {
+    ...start,
+    index: 0,
+    seesNewlines: true,
+    depth: 0,
+    isRecovering: false,
+    suspect: undefined,
+  }
 }
 
 /** The next token. The last token is always `end` and is never consumed. */
@@ -148,7 +155,7 @@ export function skipItem(cursor: Cursor, firstIndex: number): void {
   // Unclosed brackets at the end of the text are unclosed from every start: going back would skip
   // everything again for each outer block.
   if (tokenAt(cursor, 0).kind === 'end') {
-    cursor.isLost = true
+    cursor.isRecovering = true
     return
   }
   cursor.index = firstIndex
@@ -156,11 +163,11 @@ export function skipItem(cursor: Cursor, firstIndex: number): void {
   for (; ; cursor.index++) {
     const { kind } = tokenAt(cursor, 0)
     if (kind === 'end') {
-      cursor.isLost = true
+      cursor.isRecovering = true
       return
     }
     if (openCount === 0 && cursor.index > firstIndex && (kind === 'newline' || kind === '}')) return
-    if (kind === 'newline') cursor.isLost = true
+    if (kind === 'newline') cursor.isRecovering = true
     if (OPENING.has(kind)) openCount++
     else if (CLOSING.has(kind)) openCount = Math.max(0, openCount - 1)
   }

@@ -1,6 +1,6 @@
 import { assert } from '@reeve/kit/fault.ts'
 import { ok, type Result } from '@reeve/kit/result.ts'
-import { noProblems, type Diagnostic } from '../text/diagnostic.ts'
+import { createCollector, type Diagnostic } from '../text/diagnostic.ts'
 import { makeSource } from '../text/source.ts'
 import { parseHcl } from './parse.ts'
 import { scan } from './scan.ts'
@@ -34,7 +34,7 @@ type Line = readonly Atom[]
 
 /** Blank lines at the end are dropped. */
 function splitLines(text: string, file: string): readonly Line[] {
-  const tokens = scan(makeSource(file, text), 'code', noProblems()) ?? []
+  const tokens = scan(makeSource(file, text), 'code', createCollector()) ?? []
   const lines: Atom[][] = [[]]
   let at = 0
   for (let index = 0; index < tokens.length; index++) {

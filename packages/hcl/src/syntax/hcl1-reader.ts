@@ -1,11 +1,11 @@
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 
 /** The position in an HCL 1 text. Reading functions return undefined after reporting an error. */
 export interface LegacyReader {
   readonly source: Source
   readonly text: string
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   at: number
   depth: number
   /** Number of names, values and separators so far. */

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { noProblems, toSortedDiagnostics, type Diagnostic } from '../text/diagnostic.ts'
+import { createCollector, toSortedDiagnostics, type Diagnostic } from '../text/diagnostic.ts'
 import { makeSource, type Span } from '../text/source.ts'
 import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import {
@@ -22,7 +22,14 @@ import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
 export function parseHcl1(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   const source = makeSource(file, text)
   const at = text.startsWith('\uFEFF') ? 1 : 0
-  const reader: LegacyReader = { source, text, problems: noProblems(), at, depth: 0, tokenCount: 0 }
+  const reader: LegacyReader = {
+    source,
+    text,
+    problems: createCollector(),
+    at,
+    depth: 0,
+    tokenCount: 0,
+  }
   const body = readFile(reader)
   return body === undefined ? err(toSortedDiagnostics(reader.problems)) : ok(body)
 }

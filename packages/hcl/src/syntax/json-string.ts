@@ -1,4 +1,4 @@
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 
 export interface JsonString {
@@ -24,7 +24,7 @@ const PLAIN = /[^"\\\u0000-\u001f]+/y
 export function scanJsonString(
   source: Source,
   start: number,
-  problems: Problems,
+  problems: DiagnosticCollector,
 ): JsonString | undefined {
   const parts: string[] = []
   const anchors: Anchor[] = [{ inner: 0, outer: start + 1 }]
@@ -73,7 +73,7 @@ function readEscape(
 function reportBroken(
   source: Source,
   start: number,
-  found: { readonly at: number; readonly problems: Problems },
+  found: { readonly at: number; readonly problems: DiagnosticCollector },
 ): undefined {
   const { at, problems } = found
   if (at >= source.text.length) {

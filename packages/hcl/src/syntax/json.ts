@@ -1,11 +1,11 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import {
-  noProblems,
+  createCollector,
   report,
   toSortedDiagnostics,
   type Diagnostic,
-  type Problems,
+  type DiagnosticCollector,
 } from '../text/diagnostic.ts'
 import { makeSource, type Source, type Span } from '../text/source.ts'
 import { parseNumber } from '@reeve/kit/number.ts'
@@ -30,7 +30,7 @@ export function parseHclJson(
   const reader = makeReader(makeSource(file, text), options)
   const root = readRoot(reader)
   const body = root === undefined ? undefined : rootAsBody(reader, root)
-  if (body === undefined || reader.problems.kept.length > 0)
+  if (body === undefined || reader.problems.items.length > 0)
     return err(toSortedDiagnostics(reader.problems))
   return ok(body)
 }
@@ -38,7 +38,7 @@ export function parseHclJson(
 interface Reader {
   readonly source: Source
   readonly text: string
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   readonly hasTemplates: boolean
   at: number
   depth: number
@@ -51,7 +51,7 @@ function makeReader(source: Source, options: JsonOptions): Reader {
   return {
     source,
     text: source.text,
-    problems: noProblems(),
+    problems: createCollector(),
     hasTemplates,
     at,
     depth: 0,

@@ -15,7 +15,7 @@ import {
   tokenText,
   withNewlines,
   type Cursor,
-  type Suspect,
+  type MisplacedBrace,
 } from './cursor.ts'
 import { parsePlainQuoted } from './parse-template.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
@@ -231,7 +231,7 @@ function parseOneLineItems(cursor: Cursor): Items | undefined {
  * than its own line. If an enclosing block is closed in the right column, the block was merely
  * badly indented.
  */
-function compareIndentation(cursor: Cursor, { open, close }: Suspect): void {
+function compareIndentation(cursor: Cursor, { open, close }: MisplacedBrace): void {
   const opening = indentationAt(cursor, open)
   const closing = indentationAt(cursor, close)
   const isOnItsLine = closing.end === close.start
@@ -253,8 +253,8 @@ function indentationAt(
 }
 
 function reportUnclosed(cursor: Cursor, open: Token): undefined {
-  if (cursor.isLost) return undefined
-  cursor.isLost = true
+  if (cursor.isRecovering) return undefined
+  cursor.isRecovering = true
   const { source, suspect, problems } = cursor
   const isInside = suspect !== undefined && suspect.open.start > open.start
   const span = spanOfToken(source, isInside ? suspect.open : open)

@@ -16,7 +16,7 @@ import {
 } from './cursor.ts'
 import { parseForBinding } from './parse-collection.ts'
 import { decodeQuotedText, decodeTemplateText } from './string-literal.ts'
-import { buildTemplate, layOut, type Piece } from './template-pieces.ts'
+import { buildTemplate, applyStripMarkers, type Piece } from './template-pieces.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
 import type { Expression, ForBinding, Label } from './tree.ts'
 
@@ -37,7 +37,7 @@ export function parseBareTemplate(cursor: Cursor): Expression | undefined {
   const pieces = parsePieces(cursor, shape, peek(cursor))
   if (pieces === undefined) return undefined
   const span = { source: cursor.source, start: 0, end: cursor.source.text.length }
-  return buildTemplate(layOut(pieces, shape), span, cursor.problems)
+  return buildTemplate(applyStripMarkers(pieces, shape), span, cursor.problems)
 }
 
 /** Parses a quoted string that must not contain sequences. */
@@ -70,7 +70,7 @@ function parseTemplateBetween(cursor: Cursor, shape: Shape): Expression | undefi
   if (pieces === undefined) return undefined
   take(cursor)
   const span = spanFrom(cursor, open.start)
-  return buildTemplate(layOut(pieces, shape), span, cursor.problems)
+  return buildTemplate(applyStripMarkers(pieces, shape), span, cursor.problems)
 }
 
 /**
@@ -120,7 +120,7 @@ function parseSequence(cursor: Cursor, templateOpen: Token): Piece | undefined {
 }
 
 function reportUnterminated(cursor: Cursor, open: Token): undefined {
-  cursor.isLost = true
+  cursor.isRecovering = true
   const isHeredoc = open.kind === 'heredoc-open'
   const detail = isHeredoc
     ? `There is no line after this one that has ${quoteText(markerOf(cursor, open))} and nothing else.`
@@ -158,7 +158,7 @@ function closeSequence(cursor: Cursor, open: Token): Strips | undefined {
     }
   }
   if (peek(cursor).kind === 'end') {
-    cursor.isLost = true
+    cursor.isRecovering = true
     const detail = 'There is no closing brace for this sequence before the end of the text.'
     const span = spanOfToken(cursor.source, open)
     return report(cursor.problems, { span, summary: 'Unclosed template sequence', detail })

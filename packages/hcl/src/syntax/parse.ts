@@ -1,9 +1,9 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  noProblems,
+  createCollector,
   toSortedDiagnostics,
   type Diagnostic,
-  type Problems,
+  type DiagnosticCollector,
 } from '../text/diagnostic.ts'
 import { makeSource, type Source } from '../text/source.ts'
 import { makeCursor, peek, reportNext, skipNewlines, type Cursor } from './cursor.ts'
@@ -44,13 +44,16 @@ export function parseTemplate(
   text: string,
   file: string,
 ): Result<Expression, readonly Diagnostic[]> {
-  const problems = noProblems()
+  const problems = createCollector()
   const expression = parseTemplateOf(makeSource(file, text), problems)
   return finish(expression, problems)
 }
 
 /** Parses a template inside another text; reports to the caller's collector. */
-export function parseTemplateOf(source: Source, problems: Problems): Expression | undefined {
+export function parseTemplateOf(
+  source: Source,
+  problems: DiagnosticCollector,
+): Expression | undefined {
   const tokens = scan(source, 'template', problems)
   if (tokens === undefined) return undefined
   return parseBareTemplate(
@@ -62,14 +65,17 @@ function run<T>(
   source: Source,
   parseAt: (cursor: Cursor) => T | undefined,
 ): Result<T, readonly Diagnostic[]> {
-  const problems = noProblems()
+  const problems = createCollector()
   const tokens = scan(source, 'code', problems)
   if (tokens === undefined) return finish<T>(undefined, problems)
   const cursor = makeCursor({ source, tokens, problems, parseExpression: parseExpressionAt })
   return finish(parseAt(cursor), problems)
 }
 
-function finish<T>(tree: T | undefined, problems: Problems): Result<T, readonly Diagnostic[]> {
-  if (tree === undefined || problems.kept.length > 0) return err(toSortedDiagnostics(problems))
+function finish<T>(
+  tree: T | undefined,
+  problems: DiagnosticCollector,
+): Result<T, readonly Diagnostic[]> {
+  if (tree === undefined || problems.items.length > 0) return err(toSortedDiagnostics(problems))
   return ok(tree)
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noProblems } from '../text/diagnostic.ts'
+import { createCollector } from '../text/diagnostic.ts'
 import { makeSource } from '../text/source.ts'
 import { scan } from './scan.ts'
 
 function kinds(text: string, start: 'code' | 'template' = 'code'): string {
-  const tokens = scan(makeSource('f', text), start, noProblems()) ?? []
+  const tokens = scan(makeSource('f', text), start, createCollector()) ?? []
   return tokens
     .slice(0, -1)
     .map((token) => {

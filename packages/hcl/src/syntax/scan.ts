@@ -1,5 +1,5 @@
 import { SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source } from '../text/source.ts'
 import { quoteText } from '../text/nearest.ts'
 import { scanTemplate } from './scan-template.ts'
@@ -13,7 +13,7 @@ import { PUNCTUATION, type Punctuation, type Token } from './token.ts'
 export function scan(
   source: Source,
   start: 'code' | 'template',
-  problems: Problems,
+  problems: DiagnosticCollector,
 ): readonly Token[] | undefined {
   const { text } = source
   const nowhere = { source, start: 0, end: 0 }

@@ -1,4 +1,4 @@
-import type { Problems } from '../text/diagnostic.ts'
+import type { DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source } from '../text/source.ts'
 import type { Token, TokenKind } from './token.ts'
 
@@ -6,7 +6,7 @@ import type { Token, TokenKind } from './token.ts'
 export interface Scanner {
   readonly source: Source
   readonly text: string
-  readonly problems: Problems
+  readonly problems: DiagnosticCollector
   readonly tokens: Token[]
   /**
    * Templates inside code inside templates. A list instead of recursion, so that depth only costs

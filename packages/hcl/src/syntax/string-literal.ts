@@ -1,4 +1,4 @@
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import { textOf, type Span } from '../text/source.ts'
 import { isEscapedSequence } from './scan-template.ts'
 
@@ -17,7 +17,7 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Decodes a part of a quoted string. An invalid escape is reported and omitted. */
-export function decodeQuotedText(span: Span, problems: Problems): string {
+export function decodeQuotedText(span: Span, problems: DiagnosticCollector): string {
   const text = textOf(span)
   if (!text.includes('\\')) return decodeTemplateText(span)
   const decoded: string[] = []
@@ -65,7 +65,7 @@ function readEscape(text: string, at: number): Escape {
   return { character: undefined, length: 1 + selector.length }
 }
 
-function reportEscape(problems: Problems, span: Span): void {
+function reportEscape(problems: DiagnosticCollector, span: Span): void {
   const detail =
     'An escape is one of \\n, \\r, \\t, \\", \\\\, \\u with four and \\U with eight hexadecimal digits of a character.'
   report(problems, { span, summary: 'Invalid escape sequence', detail })

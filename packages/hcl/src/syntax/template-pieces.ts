@@ -1,4 +1,4 @@
-import { report, type Problems } from '../text/diagnostic.ts'
+import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Expression, ForBinding, TemplatePart } from './tree.ts'
 
@@ -26,7 +26,7 @@ interface SequencePiece {
  * piece only, which in a heredoc ends with its line: `~}` removes the line break but not the
  * indentation of the next line.
  */
-export function layOut(
+export function applyStripMarkers(
   pieces: readonly Piece[],
   shape: { readonly isIndented: boolean },
 ): readonly Piece[] {
@@ -75,7 +75,7 @@ interface OpenDirective {
 export function buildTemplate(
   pieces: readonly Piece[],
   span: Span,
-  problems: Problems,
+  problems: DiagnosticCollector,
 ): Expression | undefined {
   const root: TemplatePart[] = []
   const open: OpenDirective[] = []
@@ -151,7 +151,7 @@ function simplify(parts: readonly TemplatePart[], span: Span): Expression {
   return { kind: 'template', parts, span }
 }
 
-function reportUnexpected(piece: Piece, problems: Problems): undefined {
+function reportUnexpected(piece: Piece, problems: DiagnosticCollector): undefined {
   const detail = `There is no open directive that "${piece.kind}" could belong to here.`
   return report(problems, {
     span: piece.span,
@@ -160,7 +160,7 @@ function reportUnexpected(piece: Piece, problems: Problems): undefined {
   })
 }
 
-function reportUnclosed({ piece }: OpenDirective, problems: Problems): undefined {
+function reportUnclosed({ piece }: OpenDirective, problems: DiagnosticCollector): undefined {
   const detail = `This directive has no "end${piece.kind}" before the end of the template.`
   return report(problems, { span: piece.span, summary: `Unclosed ${piece.kind} directive`, detail })
 }

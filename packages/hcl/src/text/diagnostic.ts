@@ -23,7 +23,7 @@ export function warningAt(span: Span, summary: string, detail: string): Diagnost
  * A diagnostic that is rendered only when it is needed. `try` and the dropped branch of a
  * conditional discard millions of them, and finding line numbers and suggestions would dominate.
  */
-export interface Problem {
+export interface PendingDiagnostic {
   readonly span: Span
   readonly summary: string
   readonly detail: string | (() => string)
@@ -36,24 +36,27 @@ export interface Problem {
 export const TOO_EXPENSIVE = 'Evaluation too expensive'
 
 /** Collects at most `DIAGNOSTIC_COUNT_MAX` diagnostics and counts the rest. */
-export interface Problems {
-  readonly kept: (Problem | Diagnostic)[]
-  lostCount: number
+export interface DiagnosticCollector {
+  readonly items: (PendingDiagnostic | Diagnostic)[]
+  droppedCount: number
   /** Number of diagnostics equal to an earlier one. */
-  repeatedCount: number
+  duplicateCount: number
 }
 
-export function noProblems(): Problems {
-  return { kept: [], lostCount: 0, repeatedCount: 0 }
+export function createCollector(): DiagnosticCollector {
+  return { items: [], droppedCount: 0, duplicateCount: 0 }
 }
 
 /**
  * Adds a diagnostic. Returns undefined, like every parsing and evaluating function after an error.
  */
-export function report(problems: Problems, problem: Problem | Diagnostic): undefined {
-  if (isFull(problems)) problems.lostCount++
-  else if (problems.kept.some((one) => isSame(one, problem))) problems.repeatedCount++
-  else problems.kept.push(problem)
+export function report(
+  problems: DiagnosticCollector,
+  problem: PendingDiagnostic | Diagnostic,
+): undefined {
+  if (isFull(problems)) problems.droppedCount++
+  else if (problems.items.some((one) => isSame(one, problem))) problems.duplicateCount++
+  else problems.items.push(problem)
   return undefined
 }
 
@@ -61,7 +64,7 @@ export function report(problems: Problems, problem: Problem | Diagnostic): undef
  * An error in a dynamic block occurs once per expanded block. Pending diagnostics are not rendered
  * for the comparison: equal summary and position are enough.
  */
-function isSame(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean {
+function isSame(a: PendingDiagnostic | Diagnostic, b: PendingDiagnostic | Diagnostic): boolean {
   if (a.summary !== b.summary) return false
   if (a.summary === TOO_EXPENSIVE) return true
   if (!isSamePlace(a, b)) return false
@@ -69,7 +72,10 @@ function isSame(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean {
   return isLate || a.detail === b.detail
 }
 
-function isSamePlace(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean {
+function isSamePlace(
+  a: PendingDiagnostic | Diagnostic,
+  b: PendingDiagnostic | Diagnostic,
+): boolean {
   if ('range' in a && 'range' in b) {
     const [one, other] = [a.range, b.range]
     const isSameStart = one.start.offset === other.start.offset
@@ -80,44 +86,47 @@ function isSamePlace(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean 
   return one.source === other.source && one.start === other.start && one.end === other.end
 }
 
-export function reportAll(problems: Problems, list: readonly (Problem | Diagnostic)[]): undefined {
+export function reportAll(
+  problems: DiagnosticCollector,
+  list: readonly (PendingDiagnostic | Diagnostic)[],
+): undefined {
   for (const problem of list) report(problems, problem)
   return undefined
 }
 
 /** Whether further diagnostics would be dropped, so that looking for more is wasted work. */
-export function isFull(problems: Problems): boolean {
-  return problems.kept.length >= DIAGNOSTIC_COUNT_MAX
+export function isFull(problems: DiagnosticCollector): boolean {
+  return problems.items.length >= DIAGNOSTIC_COUNT_MAX
 }
 
 /** Includes dropped diagnostics. */
-export function countProblems(problems: Problems): number {
-  return problems.kept.length + problems.lostCount + problems.repeatedCount
+export function countProblems(problems: DiagnosticCollector): number {
+  return problems.items.length + problems.droppedCount + problems.duplicateCount
 }
 
 /** Whether there are errors; warnings do not count. */
-export function hasErrors(problems: Problems): boolean {
-  return problems.kept.some((one) => !('severity' in one) || one.severity === 'error')
+export function hasErrors(problems: DiagnosticCollector): boolean {
+  return problems.items.some((one) => !('severity' in one) || one.severity === 'error')
 }
 
 /**
  * The diagnostics in the order they were reported. A final one gives the number of dropped
  * diagnostics.
  */
-export function toDiagnostics(problems: Problems): readonly Diagnostic[] {
-  const list = problems.kept.map((one) => ('severity' in one ? one : write(one)))
+export function toDiagnostics(problems: DiagnosticCollector): readonly Diagnostic[] {
+  const list = problems.items.map((one) => ('severity' in one ? one : render(one)))
   const last = list.at(-1)
-  if (problems.lostCount === 0 || last === undefined) return list
+  if (problems.droppedCount === 0 || last === undefined) return list
   const detail = 'There are more problems, which are not shown.'
   return [...list, { ...last, summary: 'Too many problems', detail }]
 }
 
-function write(problem: Problem): Diagnostic {
+function render(problem: PendingDiagnostic): Diagnostic {
   const { span, summary, detail } = problem
   return errorAt(span, summary, typeof detail === 'string' ? detail : detail())
 }
 
 /** The diagnostics by position: the scanner reports before the parser. */
-export function toSortedDiagnostics(problems: Problems): readonly Diagnostic[] {
+export function toSortedDiagnostics(problems: DiagnosticCollector): readonly Diagnostic[] {
   return toDiagnostics(problems).toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }

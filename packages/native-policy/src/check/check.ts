@@ -10,7 +10,7 @@ import type {
   Statement,
   Tree,
 } from '../syntax/tree.ts'
-import { childrenOf } from './children.ts'
+import { childExpressions } from './children.ts'
 
 /** Constants of every policy. */
 const PREDECLARED_CONSTANTS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'undefined'])
@@ -19,7 +19,7 @@ export interface CheckOptions {
   /** Names of the predeclared functions. */
   readonly builtins: ReadonlySet<string>
   /** Why an import is not available; undefined if it is. */
-  readonly importComplaint: (path: string) => string | undefined
+  readonly importError: (path: string) => string | undefined
   /** Modules have no parameters. */
   readonly isModule: boolean
 }
@@ -62,7 +62,7 @@ class Checker {
   imports({ imports }: Tree): void {
     const paths = new Set<string>()
     for (const { path, name, spot } of imports) {
-      const complaint = this.#options.importComplaint(path)
+      const complaint = this.#options.importError(path)
       if (complaint !== undefined) this.#add(spot.start, complaint)
       else if (paths.has(path)) this.#add(spot.start, `"${path}" is imported twice`)
       else if (name === undefined)
@@ -201,7 +201,7 @@ class Checker {
       const { key, value } = node.variables
       this.#fresh(key === undefined ? [value] : [key, value])
     }
-    for (const child of childrenOf(node)) this.#expression(child)
+    for (const child of childExpressions(node)) this.#expression(child)
   }
 
   #isPredeclared(name: string): boolean {

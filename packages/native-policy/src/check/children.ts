@@ -1,7 +1,7 @@
 import type { Expression, Statement } from '../syntax/tree.ts'
 
 /** The direct subexpressions of an expression, without the bodies of functions. */
-export function childrenOf(node: Expression): readonly Expression[] {
+export function childExpressions(node: Expression): readonly Expression[] {
   switch (node.kind) {
     case 'int':
     case 'float':
@@ -33,7 +33,7 @@ export function childrenOf(node: Expression): readonly Expression[] {
 }
 
 /** The direct subexpressions and blocks of a statement, in source order. */
-export function partsOf(statement: Statement): readonly (Expression | readonly Statement[])[] {
+export function childNodes(statement: Statement): readonly (Expression | readonly Statement[])[] {
   switch (statement.kind) {
     case 'assign':
       return [...statement.path, statement.value]

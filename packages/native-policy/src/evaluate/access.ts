@@ -60,10 +60,10 @@ export function readSlice(
   if (to instanceof Undefined) return to
   if (from < 0 || from > to || to > length) return context.undefinedHere()
   if (typeof operand === 'string') {
-    context.run.keep(Math.ceil((to - from) / CHARACTERS_PER_STEP))
+    context.run.allocate(Math.ceil((to - from) / CHARACTERS_PER_STEP))
     return sliceBytes(operand, from, to)
   }
-  context.run.keep(to - from)
+  context.run.allocate(to - from)
   return new ListValue(operand.items.slice(from, to))
 }
 
@@ -107,7 +107,7 @@ export function writeIndex(
       context.site,
       `a key is a bool, a number or a string, not ${typeOf(index)}`,
     )
-  if (!container.has(key)) context.run.keep(1)
+  if (!container.has(key)) context.run.allocate(1)
   container.set(key, value)
 }
 

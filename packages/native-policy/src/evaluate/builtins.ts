@@ -1,6 +1,6 @@
 import { CHARACTERS_PER_STEP, SHOWN_LENGTH_MAX } from '../limits.ts'
 import { byteLength } from '../value/bytes.ts'
-import { orderOf } from '../value/equal.ts'
+import { compareOrdered } from '../value/equal.ts'
 import { Float, floatOf, wrapInt } from '../value/int.ts'
 import { keyOf, valueOfKey } from '../value/map.ts'
 import { formatValue } from '../value/show.ts'
@@ -52,7 +52,7 @@ export const BUILTINS: ReadonlyMap<string, FunctionValue> = new Map(
 function append([list, value]: readonly Value[], context: CallContext): Value {
   if (!(list instanceof ListValue))
     return context.fail(`append needs a list, not ${typeOf(list ?? null)}`)
-  context.keep(1)
+  context.allocate(1)
   list.items.push(value ?? null)
   return context.undefinedHere
 }
@@ -69,7 +69,7 @@ function keys([map]: readonly Value[], context: CallContext): Value {
   if (map instanceof Undefined) return map
   if (map === undefined || !isMap(map))
     return context.fail(`keys needs a map, not ${typeOf(map ?? null)}`)
-  context.keep(map.size)
+  context.allocate(map.size)
   return new ListValue(map.keys().map(valueOfKey))
 }
 
@@ -77,7 +77,7 @@ function values([map]: readonly Value[], context: CallContext): Value {
   if (map instanceof Undefined) return map
   if (map === undefined || !isMap(map))
     return context.fail(`values needs a map, not ${typeOf(map ?? null)}`)
-  context.keep(map.size)
+  context.allocate(map.size)
   return new ListValue(map.keys().map((key) => map.get(key) ?? null))
 }
 
@@ -103,7 +103,7 @@ function range(args: readonly Value[], context: CallContext): Value {
   const step = numbers[2] ?? 1
   if (step === 0) return context.fail('the step of range cannot be 0')
   const count = Math.max(0, Math.ceil((end - start) / step))
-  context.keep(count)
+  context.allocate(count)
   return new ListValue(Array.from({ length: count }, (_, index) => start + index * step))
 }
 
@@ -162,7 +162,7 @@ function toBool(value: Value, context: CallContext): Value {
 function compareValues([left = null, right = null]: readonly Value[], context: CallContext): Value {
   if (left instanceof Undefined) return left
   if (right instanceof Undefined) return right
-  const order = typeOf(left) === typeOf(right) ? orderOf(left, right) : undefined
+  const order = typeOf(left) === typeOf(right) ? compareOrdered(left, right) : undefined
   if (order === undefined)
     return context.fail(
       `compare needs two ints, floats or strings, not ${typeOf(left)} and ${typeOf(right)}`,

@@ -1,12 +1,12 @@
 import type { Source } from '../syntax/source.ts'
-import type { Expression, Spot, Statement } from '../syntax/tree.ts'
+import type { Expression, TextSpan, Statement } from '../syntax/tree.ts'
 import { Undefined, type Value } from '../value/value.ts'
 import type { OperatorContext } from './operators.ts'
-import type { Run, Site } from './run.ts'
+import type { EvaluationState, CodeLocation } from './run.ts'
 import type { Frame, Scope } from './scope.ts'
 
 /** A compiled expression. */
-export type Code = (frame: Frame, run: Run) => Value
+export type CompiledExpression = (frame: Frame, run: EvaluationState) => Value
 
 /** How a statement completed. */
 export const NEXT = 0
@@ -14,13 +14,13 @@ export const BREAK = 1
 export const CONTINUE = 2
 /** The value is in `state.returned`. */
 export const RETURN = 3
-export type Ending = typeof NEXT | typeof BREAK | typeof CONTINUE | typeof RETURN
+export type CompletionKind = typeof NEXT | typeof BREAK | typeof CONTINUE | typeof RETURN
 
 /** A compiled statement. */
-export type Step = (frame: Frame, run: Run) => Ending
+export type CompiledStatement = (frame: Frame, run: EvaluationState) => CompletionKind
 
 /** Context of compilation. */
-export interface Maker {
+export interface CompileContext {
   readonly source: Source
   readonly scope: Scope
   /** Whether the code records why conditions are false. */
@@ -33,11 +33,11 @@ export interface Maker {
  * each other and direct imports would be cyclic.
  */
 export interface Compilers {
-  readonly expression: (node: Expression, maker: Maker) => Code
-  readonly block: (statements: readonly Statement[], maker: Maker) => Step
+  readonly expression: (node: Expression, maker: CompileContext) => CompiledExpression
+  readonly block: (statements: readonly Statement[], maker: CompileContext) => CompiledStatement
 }
 
-export function compileExpression(node: Expression, maker: Maker): Code {
+export function compileExpression(node: Expression, maker: CompileContext): CompiledExpression {
   return maker.compilers.expression(node, maker)
 }
 
@@ -51,8 +51,11 @@ export function undefinedAt(source: Source, at: number): () => Undefined {
 }
 
 /** The context of an operator at a position, created when the operator needs it. */
-export function placeIn(source: Source, spot: Spot): (run: Run) => OperatorContext {
-  const site: Site = { source, at: spot.at }
+export function operatorContextAt(
+  source: Source,
+  spot: TextSpan,
+): (run: EvaluationState) => OperatorContext {
+  const site: CodeLocation = { source, at: spot.at }
   const undefinedHere = undefinedAt(source, spot.at)
   let last: OperatorContext | undefined
   return (run) => {

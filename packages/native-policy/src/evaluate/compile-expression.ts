@@ -1,5 +1,5 @@
 import { floatOf } from '../value/int.ts'
-import { keyOf, OwnMap } from '../value/map.ts'
+import { keyOf, MutableMap } from '../value/map.ts'
 import {
   isFunction,
   isNumeric,
@@ -21,16 +21,22 @@ import type {
   StateExpression,
 } from '../syntax/tree.ts'
 import { isEmpty, readIndex, readSlice } from './access.ts'
-import { compileExpression, placeIn, undefinedAt, type Code, type Maker } from './code.ts'
+import {
+  compileExpression,
+  operatorContextAt,
+  undefinedAt,
+  type CompiledExpression,
+  type CompileContext,
+} from './code.ts'
 import { compileFunction } from './compile-function.ts'
 import { compileLogic, compileNot, explained } from './compile-logic.ts'
 import { compileQuantifier } from './compile-quantifier.ts'
 import { compileRule } from './compile-rule.ts'
 import { calculate, compare, testMembership, type OperatorContext } from './operators.ts'
-import type { Run, Site } from './run.ts'
+import type { EvaluationState, CodeLocation } from './run.ts'
 import { frameAt } from './scope.ts'
 
-export function makeExpression(node: Expression, maker: Maker): Code {
+export function makeExpression(node: Expression, maker: CompileContext): CompiledExpression {
   switch (node.kind) {
     case 'int':
     case 'string':
@@ -65,16 +71,16 @@ export function makeExpression(node: Expression, maker: Maker): Code {
   }
 }
 
-function constant(value: Value): Code {
+function constant(value: Value): CompiledExpression {
   return () => value
 }
 
-function compileName({ name, spot }: NameExpression, maker: Maker): Code {
+function compileName({ name, spot }: NameExpression, maker: CompileContext): CompiledExpression {
   if (name === 'undefined') return undefinedAt(maker.source, spot.start)
   const literal = LITERALS.get(name)
   if (literal !== undefined) return constant(literal)
-  const places = maker.scope.placesOf(name)
-  const site: Site = { source: maker.source, at: spot.start }
+  const places = maker.scope.candidateSlots(name)
+  const site: CodeLocation = { source: maker.source, at: spot.start }
   const [first] = places
   if (first !== undefined && places.length === 1)
     return (frame, run) => {
@@ -101,27 +107,27 @@ function read(value: Value): Value {
   return isRule(value) ? value.force() : value
 }
 
-function unknown(name: string, { run, site }: { run: Run; site: Site }): never {
+function unknown(name: string, { run, site }: { run: EvaluationState; site: CodeLocation }): never {
   return run.fail(site, `there is no ${JSON.stringify(name)} here: it was never assigned`)
 }
 
-function compileList(items: readonly Expression[], maker: Maker): Code {
+function compileList(items: readonly Expression[], maker: CompileContext): CompiledExpression {
   const codes = items.map((item) => compileExpression(item, maker))
   return (frame, run) => {
-    run.keep(codes.length)
+    run.allocate(codes.length)
     return new ListValue(codes.map((code) => code(frame, run)))
   }
 }
 
-function compileMap(entries: readonly MapEntry[], maker: Maker): Code {
+function compileMap(entries: readonly MapEntry[], maker: CompileContext): CompiledExpression {
   const codes = entries.map(({ key, value }) => ({
     key: compileExpression(key, maker),
     value: compileExpression(value, maker),
     site: { source: maker.source, at: key.spot.start },
   }))
   return (frame, run) => {
-    run.keep(codes.length)
-    const map = new OwnMap()
+    run.allocate(codes.length)
+    const map = new MutableMap()
     for (const { key, value, site } of codes) {
       const found = key(frame, run)
       const name = keyOf(found)
@@ -133,9 +139,12 @@ function compileMap(entries: readonly MapEntry[], maker: Maker): Code {
   }
 }
 
-function compileSign(node: Extract<Expression, { kind: 'unary' }>, maker: Maker): Code {
+function compileSign(
+  node: Extract<Expression, { kind: 'unary' }>,
+  maker: CompileContext,
+): CompiledExpression {
   const operand = compileExpression(node.operand, maker)
-  const place = placeIn(maker.source, node.spot)
+  const place = operatorContextAt(maker.source, node.spot)
   return (frame, run) => {
     const value = operand(frame, run)
     if (value instanceof Undefined) return value
@@ -145,7 +154,7 @@ function compileSign(node: Extract<Expression, { kind: 'unary' }>, maker: Maker)
   }
 }
 
-function compileBinary(node: BinaryExpression, maker: Maker): Code {
+function compileBinary(node: BinaryExpression, maker: CompileContext): CompiledExpression {
   const { operator } = node
   switch (operator) {
     case 'and':
@@ -180,18 +189,26 @@ function compileBinary(node: BinaryExpression, maker: Maker): Code {
 
 type Operate = (operands: readonly [Value, Value], context: OperatorContext) => Value
 
-function compileOperator(node: BinaryExpression, maker: Maker, operate: Operate): Code {
+function compileOperator(
+  node: BinaryExpression,
+  maker: CompileContext,
+  operate: Operate,
+): CompiledExpression {
   const left = compileExpression(node.left, maker)
   const right = compileExpression(node.right, maker)
-  const place = placeIn(maker.source, node.spot)
+  const place = operatorContextAt(maker.source, node.spot)
   return (frame, run) => operate([left(frame, run), right(frame, run)], place(run))
 }
 
-function compileCondition(node: BinaryExpression, maker: Maker, operate: Operate): Code {
+function compileCondition(
+  node: BinaryExpression,
+  maker: CompileContext,
+  operate: Operate,
+): CompiledExpression {
   if (!maker.explains) return compileOperator(node, maker, operate)
   const left = compileExpression(node.left, maker)
   const right = compileExpression(node.right, maker)
-  const place = placeIn(maker.source, node.spot)
+  const place = operatorContextAt(maker.source, node.spot)
   const sides = [node.left, node.right] as const
   return (frame, run) => {
     const values = [left(frame, run), right(frame, run)] as const
@@ -200,7 +217,7 @@ function compileCondition(node: BinaryExpression, maker: Maker, operate: Operate
   }
 }
 
-function compileElse(node: BinaryExpression, maker: Maker): Code {
+function compileElse(node: BinaryExpression, maker: CompileContext): CompiledExpression {
   const left = compileExpression(node.left, maker)
   const right = compileExpression(node.right, maker)
   return (frame, run) => {
@@ -209,11 +226,11 @@ function compileElse(node: BinaryExpression, maker: Maker): Code {
   }
 }
 
-function compileState(node: StateExpression, maker: Maker): Code {
+function compileState(node: StateExpression, maker: CompileContext): CompiledExpression {
   const operand = compileExpression(node.operand, maker)
-  const place = placeIn(maker.source, node.spot)
+  const place = operatorContextAt(maker.source, node.spot)
   const { test, isNegated } = node
-  const evaluate = (value: Value, run: Run): boolean | Undefined => {
+  const evaluate = (value: Value, run: EvaluationState): boolean | Undefined => {
     const answer = test === 'defined' ? !(value instanceof Undefined) : isEmpty(value, place(run))
     return answer instanceof Undefined ? answer : answer !== isNegated
   }
@@ -225,26 +242,29 @@ function compileState(node: StateExpression, maker: Maker): Code {
   }
 }
 
-function compileIndex(node: SelectExpression | IndexExpression, maker: Maker): Code {
+function compileIndex(
+  node: SelectExpression | IndexExpression,
+  maker: CompileContext,
+): CompiledExpression {
   const operand = compileExpression(node.operand, maker)
   const index = node.kind === 'select' ? constant(node.name) : compileExpression(node.index, maker)
-  const place = placeIn(maker.source, node.spot)
+  const place = operatorContextAt(maker.source, node.spot)
   return (frame, run) => read(readIndex(operand(frame, run), index(frame, run), place(run)))
 }
 
-function compileSlice(node: SliceExpression, maker: Maker): Code {
+function compileSlice(node: SliceExpression, maker: CompileContext): CompiledExpression {
   const operand = compileExpression(node.operand, maker)
   const from = node.from === undefined ? undefined : compileExpression(node.from, maker)
   const to = node.to === undefined ? undefined : compileExpression(node.to, maker)
-  const place = placeIn(maker.source, node.spot)
+  const place = operatorContextAt(maker.source, node.spot)
   return (frame, run) =>
     readSlice(operand(frame, run), { from: from?.(frame, run), to: to?.(frame, run) }, place(run))
 }
 
-function compileCall(node: CallExpression, maker: Maker): Code {
+function compileCall(node: CallExpression, maker: CompileContext): CompiledExpression {
   const callee = compileExpression(node.callee, maker)
   const args = node.args.map((arg) => compileExpression(arg, maker))
-  const site: Site = { source: maker.source, at: node.callee.spot.at }
+  const site: CodeLocation = { source: maker.source, at: node.callee.spot.at }
   const undefinedHere = undefinedAt(maker.source, node.callee.spot.at)
   return (frame, run) => {
     const target = callee(frame, run)

@@ -1,14 +1,23 @@
 import type { FunctionExpression } from '../syntax/tree.ts'
 import type { CallContext, FunctionValue, Value } from '../value/value.ts'
-import { RETURN, type Code, type Maker, type Step } from './code.ts'
-import type { Run, Site } from './run.ts'
+import {
+  RETURN,
+  type CompiledExpression,
+  type CompileContext,
+  type CompiledStatement,
+} from './code.ts'
+import type { EvaluationState, CodeLocation } from './run.ts'
 import { assignedNames, Scope, type Frame } from './scope.ts'
 
-export function compileFunction(node: FunctionExpression, maker: Maker, name: string): Code {
+export function compileFunction(
+  node: FunctionExpression,
+  maker: CompileContext,
+  name: string,
+): CompiledExpression {
   const parameters = node.parameters.map((parameter) => parameter.name)
   const scope = new Scope(maker.scope, [...parameters, ...assignedNames(node.body)])
   const body = maker.compilers.block(node.body, { ...maker, scope })
-  const site: Site = { source: maker.source, at: node.spot.start }
+  const site: CodeLocation = { source: maker.source, at: node.spot.start }
   // Not always the first slots: `_` may occur twice.
   const slots = parameters.map((parameter) => scope.declare(parameter))
   const shape = { name, scope, body, site, slots }
@@ -18,8 +27,8 @@ export function compileFunction(node: FunctionExpression, maker: Maker, name: st
 interface FunctionShape {
   readonly name: string
   readonly scope: Scope
-  readonly body: Step
-  readonly site: Site
+  readonly body: CompiledStatement
+  readonly site: CodeLocation
   /** Slots of the parameters. */
   readonly slots: readonly number[]
 }
@@ -30,9 +39,9 @@ class Closure implements FunctionValue {
   readonly arity: readonly [number, number]
   readonly #shape: FunctionShape
   readonly #frame: Frame
-  readonly #run: Run
+  readonly #run: EvaluationState
 
-  constructor(shape: FunctionShape, frame: Frame, run: Run) {
+  constructor(shape: FunctionShape, frame: Frame, run: EvaluationState) {
     this.name = shape.name
     this.arity = [shape.slots.length, shape.slots.length]
     this.#shape = shape

@@ -8,9 +8,9 @@ import {
   type RuleValue,
   type Value,
 } from '../value/value.ts'
-import { compileExpression, type Code, type Maker } from './code.ts'
-import { compileOperand, truthOf } from './compile-logic.ts'
-import type { Run, Site } from './run.ts'
+import { compileExpression, type CompiledExpression, type CompileContext } from './code.ts'
+import { compileTracedOperand, expectBoolean } from './compile-logic.ts'
+import type { EvaluationState, CodeLocation } from './run.ts'
 import type { Frame } from './scope.ts'
 
 /** Name of a rule in reports: the variable it is assigned to. */
@@ -22,33 +22,36 @@ export interface RuleNaming {
 /** Compiles `rule [when p] { e }`. */
 export function compileRule(
   node: RuleExpression,
-  maker: Maker,
+  maker: CompileContext,
   naming: RuleNaming | undefined,
-): Code {
+): CompiledExpression {
   const when = node.when === undefined ? undefined : compileExpression(node.when, maker)
-  const body = compileOperand(node.body, maker)
-  const site: Site = { source: maker.source, at: node.spot.start }
-  const evaluate: Code = (frame, run) => {
+  const body = compileTracedOperand(node.body, maker)
+  const site: CodeLocation = { source: maker.source, at: node.spot.start }
+  const evaluate: CompiledExpression = (frame, run) => {
     const applies = when === undefined ? true : whenOf(when(frame, run), { run, site })
     if (applies !== true) return applies instanceof Undefined ? applies : true
-    const mark = run.recorder?.mark
+    const mark = run.recorder?.checkpoint
     const value = body(frame, run)
-    if (value === true && mark !== undefined) run.recorder?.forget(mark)
+    if (value === true && mark !== undefined) run.recorder?.rollback(mark)
     return value
   }
   const named = naming ?? { name: '', description: '' }
   return (frame, run) => new Rule({ evaluate, frame, run, site, naming: named })
 }
 
-function whenOf(value: Value, { run, site }: { run: Run; site: Site }): boolean | Undefined {
-  return truthOf(value, { run, site, what: '"when"' })
+function whenOf(
+  value: Value,
+  { run, site }: { run: EvaluationState; site: CodeLocation },
+): boolean | Undefined {
+  return expectBoolean(value, { run, site, what: '"when"' })
 }
 
 interface RuleParts {
-  readonly evaluate: Code
+  readonly evaluate: CompiledExpression
   readonly frame: Frame
-  readonly run: Run
-  readonly site: Site
+  readonly run: EvaluationState
+  readonly site: CodeLocation
   readonly naming: RuleNaming
 }
 
@@ -79,7 +82,7 @@ class Rule implements RuleValue {
     const outcome =
       run.recorder === undefined
         ? { value: evaluate(frame, run), failures: [] }
-        : run.recorder.within(() => evaluate(frame, run))
+        : run.recorder.scoped(() => evaluate(frame, run))
     run.leave()
     const { value, failures } = outcome
     if (isRule(value) || isFunction(value) || value === null)

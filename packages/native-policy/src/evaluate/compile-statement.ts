@@ -13,23 +13,26 @@ import {
   compileExpression,
   CONTINUE,
   NEXT,
-  placeIn,
+  operatorContextAt,
   RETURN,
-  type Code,
-  type Ending,
-  type Maker,
-  type Step,
+  type CompiledExpression,
+  type CompletionKind,
+  type CompileContext,
+  type CompiledStatement,
 } from './code.ts'
 import { compileFunction } from './compile-function.ts'
-import { compileOperand } from './compile-logic.ts'
+import { compileTracedOperand } from './compile-logic.ts'
 import { loopScope } from './compile-quantifier.ts'
 import { compileRule } from './compile-rule.ts'
-import { eachElement, elementsOf, refusal } from './elements.ts'
+import { eachElement, elementsOf, notIterableMessage } from './elements.ts'
 import { calculate } from './operators.ts'
-import type { Run, Site } from './run.ts'
+import type { EvaluationState, CodeLocation } from './run.ts'
 import { assignedNames, frameAt, type Frame } from './scope.ts'
 
-export function compileBlock(statements: readonly Statement[], maker: Maker): Step {
+export function compileBlock(
+  statements: readonly Statement[],
+  maker: CompileContext,
+): CompiledStatement {
   const steps = statements.map((statement) => compileReached(statement, maker))
   return (frame, run) => {
     for (const step of steps) {
@@ -41,18 +44,18 @@ export function compileBlock(statements: readonly Statement[], maker: Maker): St
 }
 
 /** Code that explains also records statement coverage. */
-function compileReached(statement: Statement, maker: Maker): Step {
+function compileReached(statement: Statement, maker: CompileContext): CompiledStatement {
   const step = compileStatement(statement, maker)
   if (!maker.explains) return step
   const { source } = maker
   const at = statement.spot.start
   return (frame, run) => {
-    run.reach(source, at)
+    run.markCovered(source, at)
     return step(frame, run)
   }
 }
 
-function compileStatement(statement: Statement, maker: Maker): Step {
+function compileStatement(statement: Statement, maker: CompileContext): CompiledStatement {
   switch (statement.kind) {
     case 'assign':
       return compileAssign(statement, maker)
@@ -75,7 +78,7 @@ function compileStatement(statement: Statement, maker: Maker): Step {
   }
 }
 
-function compileEffect(value: AssignStatement['value'], maker: Maker): Step {
+function compileEffect(value: AssignStatement['value'], maker: CompileContext): CompiledStatement {
   const code = compileExpression(value, maker)
   return (frame, run) => {
     code(frame, run)
@@ -83,8 +86,8 @@ function compileEffect(value: AssignStatement['value'], maker: Maker): Step {
   }
 }
 
-function compileReturn(value: AssignStatement['value'], maker: Maker): Step {
-  const code = compileOperand(value, maker)
+function compileReturn(value: AssignStatement['value'], maker: CompileContext): CompiledStatement {
+  const code = compileTracedOperand(value, maker)
   return (frame, run) => {
     run.returned = code(frame, run)
     return RETURN
@@ -93,8 +96,8 @@ function compileReturn(value: AssignStatement['value'], maker: Maker): Step {
 
 function compileNamedFunction(
   statement: Extract<Statement, { kind: 'named-function' }>,
-  maker: Maker,
-): Step {
+  maker: CompileContext,
+): CompiledStatement {
   const slot = maker.scope.declare(statement.name.name)
   const code = compileFunction(statement.value, maker, statement.name.name)
   return (frame, run) => {
@@ -103,7 +106,7 @@ function compileNamedFunction(
   }
 }
 
-function compileAssign(statement: AssignStatement, maker: Maker): Step {
+function compileAssign(statement: AssignStatement, maker: CompileContext): CompiledStatement {
   if (statement.path.length > 0) return compileIndexAssign(statement, maker)
   const write = writerOf(statement.target.name, maker)
   const value = compileAssigned(statement, maker)
@@ -120,15 +123,15 @@ function compileAssign(statement: AssignStatement, maker: Maker): Step {
 }
 
 /** Compiles the right side. Rules and functions are named after the variable on the left. */
-function compileAssigned(statement: AssignStatement, maker: Maker): Code {
+function compileAssigned(statement: AssignStatement, maker: CompileContext): CompiledExpression {
   const { value, target, description } = statement
   if (value.kind === 'rule') return compileRule(value, maker, { name: target.name, description })
   if (value.kind === 'function') return compileFunction(value, maker, target.name)
-  return compileOperand(value, maker)
+  return compileTracedOperand(value, maker)
 }
 
 /** Writes to the nearest scope that has the name, otherwise to the current one. */
-function writerOf(name: string, maker: Maker): (frame: Frame, value: Value) => void {
+function writerOf(name: string, maker: CompileContext): (frame: Frame, value: Value) => void {
   const own = maker.scope.declare(name)
   const outer = maker.scope.writablePlacesOf(name).filter(({ depth }) => depth > 0)
   if (outer.length === 0)
@@ -147,13 +150,13 @@ function writerOf(name: string, maker: Maker): (frame: Frame, value: Value) => v
   }
 }
 
-type Change = (frame: Frame, run: Run, value: Value) => Value
+type Change = (frame: Frame, run: EvaluationState, value: Value) => Value
 
 /** Compiles `x += y`. Lists grow in place. */
-function compileChange(statement: AssignStatement, maker: Maker): Change {
+function compileChange(statement: AssignStatement, maker: CompileContext): Change {
   const { operator, target, spot } = statement
   const current = compileExpression({ kind: 'name', ...target }, maker)
-  const place = placeIn(maker.source, spot)
+  const place = operatorContextAt(maker.source, spot)
   return (frame, run, value) => changed(operator, [current(frame, run), value], place(run))
 }
 
@@ -165,7 +168,7 @@ function changed(
   const [current, value] = operands
   if (operator === undefined) return value
   if (operator === '+' && current instanceof ListValue && value instanceof ListValue) {
-    context.run.keep(value.items.length)
+    context.run.allocate(value.items.length)
     // Copied, because a list may be appended to itself.
     const added = value === current ? value.items.slice() : value.items
     for (const item of added) current.items.push(item)
@@ -175,12 +178,12 @@ function changed(
 }
 
 /** Evaluates the right side first, then the operands of the target. */
-function compileIndexAssign(statement: AssignStatement, maker: Maker): Step {
+function compileIndexAssign(statement: AssignStatement, maker: CompileContext): CompiledStatement {
   const { target, path, operator, spot } = statement
   const value = compileExpression(statement.value, maker)
   const variable = compileExpression({ kind: 'name', ...target }, maker)
   const indexes = path.map((index) => compileExpression(index, maker))
-  const place = placeIn(maker.source, spot)
+  const place = operatorContextAt(maker.source, spot)
   return (frame, run) => {
     const context = place(run)
     const added = value(frame, run)
@@ -197,11 +200,11 @@ function compileIndexAssign(statement: AssignStatement, maker: Maker): Step {
   }
 }
 
-function compileIf(statement: IfStatement, maker: Maker): Step {
+function compileIf(statement: IfStatement, maker: CompileContext): CompiledStatement {
   const condition = compileExpression(statement.condition, maker)
   const then = compileBlock(statement.consequence, maker)
   const otherwise = compileBlock(statement.otherwise, maker)
-  const site: Site = { source: maker.source, at: statement.condition.spot.start }
+  const site: CodeLocation = { source: maker.source, at: statement.condition.spot.start }
   return (frame, run) => {
     const value = quietly(run, () => condition(frame, run))
     if (value === true) return then(frame, run)
@@ -212,14 +215,14 @@ function compileIf(statement: IfStatement, maker: Maker): Step {
 }
 
 /** A condition that only selects a branch is not a reason for a rule to fail. */
-function quietly(run: Run, evaluate: () => Value): Value {
-  const mark = run.recorder?.mark
+function quietly(run: EvaluationState, evaluate: () => Value): Value {
+  const mark = run.recorder?.checkpoint
   const value = evaluate()
-  if (mark !== undefined) run.recorder?.forget(mark)
+  if (mark !== undefined) run.recorder?.rollback(mark)
   return value
 }
 
-function compileCase(statement: CaseStatement, maker: Maker): Step {
+function compileCase(statement: CaseStatement, maker: CompileContext): CompiledStatement {
   const subject =
     statement.subject === undefined ? () => true : compileExpression(statement.subject, maker)
   const clauses = statement.clauses.map(({ values, body }) => ({
@@ -230,7 +233,7 @@ function compileCase(statement: CaseStatement, maker: Maker): Step {
   return (frame, run) => {
     const value = quietly(run, () => subject(frame, run))
     const charge = (steps: number) => run.charge(steps)
-    const isChosen = (code: Code) =>
+    const isChosen = (code: CompiledExpression) =>
       areEqual(
         value,
         quietly(run, () => code(frame, run)),
@@ -241,18 +244,18 @@ function compileCase(statement: CaseStatement, maker: Maker): Step {
   }
 }
 
-function compileFor(statement: ForStatement, maker: Maker): Step {
+function compileFor(statement: ForStatement, maker: CompileContext): CompiledStatement {
   const collection = compileExpression(statement.collection, maker)
   const { scope, bind } = loopScope(statement.variables, maker.scope)
   for (const name of assignedNames(statement.body)) scope.declare(name)
   const body = compileBlock(statement.body, { ...maker, scope })
-  const site: Site = { source: maker.source, at: statement.collection.spot.start }
+  const site: CodeLocation = { source: maker.source, at: statement.collection.spot.start }
   return (frame, run) => {
     const found = collection(frame, run)
-    const elements = elementsOf(found, () => run.fail(site, refusal(found)))
+    const elements = elementsOf(found, () => run.fail(site, notIterableMessage(found)))
     if (elements.kind === 'undefined')
       return run.fail(site, '"for" cannot go through undefined; "… else []" gives it a list')
-    const state: { ending: Ending } = { ending: NEXT }
+    const state: { ending: CompletionKind } = { ending: NEXT }
     eachElement(elements, run, (element) => {
       const own = scope.frame(frame)
       bind(own, element)

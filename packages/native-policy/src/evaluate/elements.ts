@@ -15,7 +15,7 @@ export type Elements =
 export interface Element {
   readonly key: Value
   readonly value: Value
-  readonly sole: Value
+  readonly item: Value
 }
 
 /** Calls `throwNotIterable` for values that cannot be iterated. */
@@ -30,7 +30,7 @@ export function elementsOf(collection: Value, refuse: () => never): Elements {
   return refuse()
 }
 
-export function refusal(collection: Value): string {
+export function notIterableMessage(collection: Value): string {
   return `only a list or a map can be gone through, not ${typeOf(collection)}`
 }
 
@@ -43,13 +43,13 @@ export function eachElement(
   if (elements.kind === 'list') {
     for (const [index, item] of elements.list.items.entries()) {
       payer.charge(1)
-      if (visit({ key: index, value: item, sole: item })) return
+      if (visit({ key: index, value: item, item: item })) return
     }
     return
   }
   for (const key of elements.keys) {
     payer.charge(1)
     const own = valueOfKey(key)
-    if (visit({ key: own, value: elements.get(key), sole: own })) return
+    if (visit({ key: own, value: elements.get(key), item: own })) return
   }
 }

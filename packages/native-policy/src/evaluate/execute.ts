@@ -1,6 +1,6 @@
 import { STEPS_MAX } from '../limits.ts'
 import type { NativeDiagnostic, Position } from '../syntax/source.ts'
-import { copyOf } from '../value/copy.ts'
+import { deepCopy } from '../value/copy.ts'
 import { Float } from '../value/int.ts'
 import { compareKeys } from '../value/map.ts'
 import {
@@ -16,8 +16,8 @@ import {
   type Value,
 } from '../value/value.ts'
 import { predeclared, type Program, type ProgramImport } from './program.ts'
-import { Recorder, type RuleReport } from './recorder.ts'
-import { Run, Stop } from './run.ts'
+import { FailureRecorder, type RuleResult } from './recorder.ts'
+import { EvaluationState, EvaluationAborted } from './run.ts'
 import type { Frame } from './scope.ts'
 
 export interface EvaluateOptions {
@@ -42,31 +42,31 @@ export interface Evaluation {
   readonly error: NativeDiagnostic | undefined
   /** Whether the error is an exceeded limit. */
   readonly isOverLimit: boolean
-  readonly rules: readonly RuleReport[]
+  readonly rules: readonly RuleResult[]
   readonly printed: string
   readonly steps: number
   /** Start offsets of executed statements by file; only with `explain`. */
   readonly reached: ReadonlyMap<string, ReadonlySet<number>>
 }
 
-export interface Linked {
+export interface LinkedProgram {
   readonly main: Program
   readonly modules: ReadonlyMap<string, Program>
   readonly globals: readonly string[]
 }
 
 /** Runs a policy from top to bottom and then reads `main`. Never throws. */
-export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
-  const run = new Run({
+export function execute(linked: LinkedProgram, options: EvaluateOptions): Evaluation {
+  const run = new EvaluationState({
     stepsMax: options.stepsMax ?? STEPS_MAX,
     isCancelled: options.isCancelled ?? (() => false),
-    recorder: options.explain === true ? new Recorder() : undefined,
+    recorder: options.explain === true ? new FailureRecorder() : undefined,
   })
   try {
-    return judged(new Execution(linked, options, run).mainValue(), run)
+    return toEvaluation(new Execution(linked, options, run).mainValue(), run)
   } catch (thrown) {
-    const stop = thrown instanceof Stop ? thrown : stackStop(thrown, linked)
-    return ended(run, {
+    const stop = thrown instanceof EvaluationAborted ? thrown : stackStop(thrown, linked)
+    return evaluationWith(run, {
       result: 'error',
       error: placed(stop.problem, linked),
       isOverLimit: stop.kind === 'limit',
@@ -75,19 +75,22 @@ export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
 }
 
 /** A limit that is exceeded before the first call is reported at the start of the policy. */
-function placed(problem: NativeDiagnostic, { main }: Linked): NativeDiagnostic {
+function placed(problem: NativeDiagnostic, { main }: LinkedProgram): NativeDiagnostic {
   return problem.position.line === 0 ? main.source.problemAt(0, problem.message) : problem
 }
 
 /** A stack overflow counts as an exceeded limit; any other exception is a bug of the engine. */
-function stackStop(thrown: unknown, { main }: Linked): Stop {
+function stackStop(thrown: unknown, { main }: LinkedProgram): EvaluationAborted {
   if (!(thrown instanceof RangeError)) throw thrown
-  return new Stop('limit', main.source.problemAt(0, 'the policy is nested too deep to be run'))
+  return new EvaluationAborted(
+    'limit',
+    main.source.problemAt(0, 'the policy is nested too deep to be run'),
+  )
 }
 
 type Ended = Pick<Evaluation, 'result'> & Partial<Evaluation>
 
-function ended(run: Run, rest: Ended): Evaluation {
+function evaluationWith(run: EvaluationState, rest: Ended): Evaluation {
   return {
     value: undefined,
     undefinedAt: undefined,
@@ -96,17 +99,17 @@ function ended(run: Run, rest: Ended): Evaluation {
     rules: run.reports,
     printed: run.printed,
     steps: run.steps,
-    reached: new Map([...run.reached].map(([{ file }, starts]) => [file, starts])),
+    reached: new Map([...run.covered].map(([{ file }, starts]) => [file, starts])),
     ...rest,
   }
 }
 
-function judged(value: Value | NativeDiagnostic, run: Run): Evaluation {
-  if (isProblem(value)) return ended(run, { result: 'error', error: value })
+function toEvaluation(value: Value | NativeDiagnostic, run: EvaluationState): Evaluation {
+  if (isProblem(value)) return evaluationWith(run, { result: 'error', error: value })
   if (value instanceof Undefined)
-    return ended(run, { result: 'undefined', value, undefinedAt: value.position })
+    return evaluationWith(run, { result: 'undefined', value, undefinedAt: value.position })
   const result = resultOf(value)
-  return ended(run, { result, value })
+  return evaluationWith(run, { result, value })
 }
 
 function isProblem(value: Value | NativeDiagnostic): value is NativeDiagnostic {
@@ -115,10 +118,10 @@ function isProblem(value: Value | NativeDiagnostic): value is NativeDiagnostic {
 
 function resultOf(value: Exclude<Value, Undefined>): EvaluationResult {
   if (typeof value === 'boolean') return value ? 'pass' : 'fail'
-  return isNothing(value) ? 'pass' : 'fail'
+  return isEmptyValue(value) ? 'pass' : 'fail'
 }
 
-function isNothing(value: Value): boolean {
+function isEmptyValue(value: Value): boolean {
   if (typeof value === 'string') return value === ''
   if (value instanceof ListValue) return value.items.length === 0
   if (isMap(value)) return value.size === 0
@@ -126,12 +129,12 @@ function isNothing(value: Value): boolean {
 }
 
 class Execution {
-  readonly #linked: Linked
+  readonly #linked: LinkedProgram
   readonly #options: EvaluateOptions
-  readonly #run: Run
+  readonly #run: EvaluationState
   readonly #moduleValues = new Map<string, Value>()
 
-  constructor(linked: Linked, options: EvaluateOptions, run: Run) {
+  constructor(linked: LinkedProgram, options: EvaluateOptions, run: EvaluationState) {
     this.#linked = linked
     this.#options = options
     this.#run = run
@@ -150,10 +153,10 @@ class Execution {
     const found = mainSlot === undefined ? undefined : frame.slots[mainSlot]
     if (found === undefined)
       return main.source.problemAt(0, 'the policy has no "main": its value is the verdict')
-    return this.#verdictOf(found)
+    return this.#checkMain(found)
   }
 
-  #verdictOf(found: Value): Value | NativeDiagnostic {
+  #checkMain(found: Value): Value | NativeDiagnostic {
     const value = isRule(found) ? found.force() : found
     const kind = typeOf(value)
     if (kind !== 'null' && kind !== 'func' && kind !== 'rule') return value
@@ -212,10 +215,10 @@ class ModuleValue implements MapValue {
   readonly isMap = true
   readonly #program: Program
   readonly #frame: Frame
-  readonly #run: Run
+  readonly #run: EvaluationState
   readonly #functions = new Map<FunctionValue, FunctionValue>()
 
-  constructor(program: Program, frame: Frame, run: Run) {
+  constructor(program: Program, frame: Frame, run: EvaluationState) {
     this.#program = program
     this.#frame = frame
     this.#run = run
@@ -231,7 +234,7 @@ class ModuleValue implements MapValue {
     if (value === undefined) return undefined
     const read = isRule(value) ? value.force() : value
     if (isFunction(read)) return this.#guarded(read)
-    return copyOf(read, (cells) => this.#run.keep(cells))
+    return deepCopy(read, (cells) => this.#run.allocate(cells))
   }
 
   /**
@@ -246,7 +249,8 @@ class ModuleValue implements MapValue {
       isFunction: true,
       name,
       arity,
-      call: (args, context) => copyOf(inner.call(args, context), (cells) => this.#run.keep(cells)),
+      call: (args, context) =>
+        deepCopy(inner.call(args, context), (cells) => this.#run.allocate(cells)),
     }
     this.#functions.set(inner, outer)
     return outer

@@ -1,4 +1,4 @@
-import { childrenOf, isBlock, partsOf } from '../check/children.ts'
+import { childExpressions, isBlock, childNodes } from '../check/children.ts'
 import type { Expression, LoopVariables, Statement, Tree } from '../syntax/tree.ts'
 import { assignedNames } from './scope.ts'
 
@@ -6,7 +6,7 @@ import { assignedNames } from './scope.ts'
  * The variables that a policy reads but never defines: not at file level, as a parameter or as an
  * import, nor in an enclosing loop, quantifier or function.
  */
-export function freeNames({ imports, params, statements }: Tree): ReadonlySet<string> {
+export function freeVariables({ imports, params, statements }: Tree): ReadonlySet<string> {
   const reader = new Reader()
   const imported = imports.flatMap(({ name }) => (name === undefined ? [] : [name]))
   const own = [...imported, ...params.map(({ name }) => name), ...assignedNames(statements)]
@@ -35,7 +35,7 @@ class Reader {
       this.#expression(statement.collection)
       return this.#block(variableNames(statement.variables), statement.body)
     }
-    for (const part of partsOf(statement))
+    for (const part of childNodes(statement))
       if (isBlock(part)) this.statements(part)
       else this.#expression(part)
   }
@@ -63,7 +63,7 @@ class Reader {
         this.#expression(node.collection)
         return this.within(variableNames(node.variables), () => this.#expression(node.body))
       default:
-        return this.#expressions(childrenOf(node))
+        return this.#expressions(childExpressions(node))
     }
   }
 }

@@ -6,7 +6,7 @@ import type {
   MembershipOperator,
 } from '../syntax/tree.ts'
 import { joinTexts } from '../value/bytes.ts'
-import { areEqual, orderOf } from '../value/equal.ts'
+import { areEqual, compareOrdered } from '../value/equal.ts'
 import { floatOf, wrapInt, type Float, type Int } from '../value/int.ts'
 import { keyOf } from '../value/map.ts'
 import {
@@ -19,12 +19,12 @@ import {
   Undefined,
   type Value,
 } from '../value/value.ts'
-import type { Run, Site } from './run.ts'
+import type { EvaluationState, CodeLocation } from './run.ts'
 
 /** Position and state of an operator during evaluation. */
 export interface OperatorContext {
-  readonly run: Run
-  readonly site: Site
+  readonly run: EvaluationState
+  readonly site: CodeLocation
   readonly undefinedHere: () => Undefined
 }
 
@@ -41,7 +41,7 @@ export function calculate(
   if (operator === '+' && typeof left === 'string' && typeof right === 'string')
     return concatTexts(left, right, context)
   if (operator === '+' && left instanceof ListValue && right instanceof ListValue) {
-    context.run.keep(left.items.length + right.items.length)
+    context.run.allocate(left.items.length + right.items.length)
     return new ListValue([...left.items, ...right.items])
   }
   return context.run.fail(
@@ -108,7 +108,7 @@ function concatTexts(left: string, right: string, { run, site }: OperatorContext
   const length = left.length + right.length
   if (length > STRING_LENGTH_MAX)
     run.fail(site, `a string is longer than ${STRING_LENGTH_MAX} characters`)
-  run.keep(Math.ceil(length / CHARACTERS_PER_STEP))
+  run.allocate(Math.ceil(length / CHARACTERS_PER_STEP))
   return joinTexts(left, right)
 }
 
@@ -124,7 +124,7 @@ export function compare(
   }
   if (left instanceof Undefined) return left
   if (right instanceof Undefined) return right
-  const order = orderOf(left, right)
+  const order = compareOrdered(left, right)
   if (order === undefined) return context.undefinedHere()
   switch (operator) {
     case '<':

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { NativeDiagnostic, Position } from '../syntax/source.ts'
 import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
-import { freeNames } from './free-names.ts'
+import { freeVariables } from './free-names.ts'
 import { compileProgram, type Program, type SourceFile } from './program.ts'
 
 export interface PolicyOptions {
@@ -11,7 +11,7 @@ export interface PolicyOptions {
   /** Whether evaluations can supply an import. */
   readonly isImport?: (path: string) => boolean
   /** Hint for an unknown import: names an alternative. */
-  readonly adviceFor?: (path: string) => string | undefined
+  readonly importHint?: (path: string) => string | undefined
   /** Variables that every evaluation supplies. */
   readonly globals?: readonly string[]
 }
@@ -30,7 +30,7 @@ export interface CompiledPolicy {
    * Position of the last assignment to `main` at file level; undefined if only a function assigns
    * it.
    */
-  readonly mainAt: Position | undefined
+  readonly mainPosition: Position | undefined
   evaluate(options: EvaluateOptions): Evaluation
 }
 
@@ -52,7 +52,7 @@ export function compilePolicy(
     })),
     imports: [...new Set(programs.flatMap(({ imports }) => imports.map(({ path }) => path)))],
     globals: globalsOf(main, options.globals ?? []),
-    mainAt: mainPosition(main),
+    mainPosition: mainPosition(main),
     evaluate: (evaluation) =>
       execute({ main, modules: linker.modules, globals: options.globals ?? [] }, evaluation),
   })
@@ -66,7 +66,7 @@ function mainPosition({ tree, source }: Program): Position | undefined {
 }
 
 function globalsOf({ tree }: Program, globals: readonly string[]): readonly string[] {
-  const free = freeNames(tree)
+  const free = freeVariables(tree)
   return globals.filter((name) => free.has(name))
 }
 
@@ -90,7 +90,7 @@ class Linker {
     const program = compileProgram(text, {
       isModule,
       globals: isModule ? [] : (this.#options.globals ?? []),
-      importComplaint: (path) => this.#complaint(path),
+      importError: (path) => this.#complaint(path),
     })
     if (!program.ok) {
       this.problems.push(...program.error)
@@ -113,7 +113,7 @@ class Linker {
     if (this.#open.has(path)) return `the module "${path}" imports itself`
     const { modules, isImport } = this.#options
     if (modules?.has(path) === true || isImport?.(path) === true) return undefined
-    const advice = this.#options.adviceFor?.(path)
+    const advice = this.#options.importHint?.(path)
     return `there is no import "${path}"${advice === undefined ? '' : `: ${advice}`}`
   }
 }

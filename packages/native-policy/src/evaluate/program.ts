@@ -1,11 +1,11 @@
 import { check } from '../check/check.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { parse } from '../syntax/parse.ts'
-import { Source, SyntaxProblem, type NativeDiagnostic } from '../syntax/source.ts'
+import { parseHcl } from '../syntax/parse.ts'
+import { Source, NativeSyntaxError, type NativeDiagnostic } from '../syntax/source.ts'
 import type { Expression, Tree } from '../syntax/tree.ts'
 import type { Value } from '../value/value.ts'
 import { BUILTINS } from './builtins.ts'
-import type { Code, Compilers, Step } from './code.ts'
+import type { CompiledExpression, Compilers, CompiledStatement } from './code.ts'
 import { makeExpression } from './compile-expression.ts'
 import { compileBlock } from './compile-statement.ts'
 import { assignedNames, Scope } from './scope.ts'
@@ -20,7 +20,7 @@ export interface Program {
   readonly universe: Scope
   readonly file: Scope
   /** The compiled code. The variant that explains is compiled on first use. */
-  body(explains: boolean): Step
+  body(explain: boolean): CompiledStatement
 }
 
 export interface ProgramImport {
@@ -34,7 +34,7 @@ export interface ProgramParam {
   readonly slot: number
   readonly at: number
   /** Evaluated in an empty scope, because it is a constant. */
-  readonly fallback: Code | undefined
+  readonly fallback: CompiledExpression | undefined
 }
 
 export interface SourceFile {
@@ -45,7 +45,7 @@ export interface SourceFile {
 const COMPILERS: Compilers = { expression: makeExpression, block: compileBlock }
 
 export interface ProgramOptions {
-  readonly importComplaint: (path: string) => string | undefined
+  readonly importError: (path: string) => string | undefined
   readonly isModule: boolean
   /** Variables that the host defines in the file scope. */
   readonly globals: readonly string[]
@@ -64,9 +64,9 @@ export function compileProgram(
 
 function parsed(source: Source): Result<Tree, NativeDiagnostic> {
   try {
-    return ok(parse(source))
+    return ok(parseHcl(source))
   } catch (thrown) {
-    if (thrown instanceof SyntaxProblem) return err(thrown.problem)
+    if (thrown instanceof NativeSyntaxError) return err(thrown.problem)
     throw thrown
   }
 }
@@ -76,7 +76,7 @@ function makeProgram(source: Source, tree: Tree, { globals }: ProgramOptions): P
   const universe = new Scope(undefined, [...BUILTINS.keys(), ...imported], true)
   const params = tree.params.map(({ name }) => name)
   const file = new Scope(universe, [...globals, ...params, ...assignedNames(tree.statements)])
-  const bodies = new Map<boolean, Step>()
+  const bodies = new Map<boolean, CompiledStatement>()
   return {
     source,
     tree,
@@ -93,16 +93,16 @@ function makeProgram(source: Source, tree: Tree, { globals }: ProgramOptions): P
       at: spot.start,
       fallback: compileFallback(fallback, { source, scope: file }),
     })),
-    body: (explains) => {
-      const known = bodies.get(explains)
+    body: (explain) => {
+      const known = bodies.get(explain)
       if (known !== undefined) return known
       const made = compileBlock(tree.statements, {
         source,
         scope: file,
-        explains,
+        explains: explain,
         compilers: COMPILERS,
       })
-      bodies.set(explains, made)
+      bodies.set(explain, made)
       return made
     },
   }
@@ -111,7 +111,7 @@ function makeProgram(source: Source, tree: Tree, { globals }: ProgramOptions): P
 function compileFallback(
   fallback: Expression | undefined,
   place: { readonly source: Source; readonly scope: Scope },
-): Code | undefined {
+): CompiledExpression | undefined {
   return fallback === undefined
     ? undefined
     : makeExpression(fallback, { ...place, explains: false, compilers: COMPILERS })

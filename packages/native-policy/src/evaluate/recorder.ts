@@ -1,7 +1,7 @@
 import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { FAILURES_PER_RULE_MAX, QUOTED_LENGTH_MAX, SHOWN_LENGTH_MAX } from '../limits.ts'
 import type { Position, Source } from '../syntax/source.ts'
-import type { Spot } from '../syntax/tree.ts'
+import type { TextSpan } from '../syntax/tree.ts'
 import { formatValue } from '../value/show.ts'
 import type { Value } from '../value/value.ts'
 
@@ -16,7 +16,7 @@ export interface Failure {
 }
 
 /** An evaluated rule. */
-export interface RuleReport {
+export interface RuleResult {
   readonly name: string
   readonly description: string
   readonly position: Position
@@ -31,11 +31,11 @@ interface Shown {
 }
 
 /** Records why conditions were false. Only used when an evaluation explains its result. */
-export class Recorder {
+export class FailureRecorder {
   #failures: Failure[] = []
 
   /** Evaluates a rule with a separate list of failures. */
-  within<T>(evaluate: () => T): { readonly value: T; readonly failures: readonly Failure[] } {
+  scoped<T>(evaluate: () => T): { readonly value: T; readonly failures: readonly Failure[] } {
     const outer = this.#failures
     this.#failures = []
     try {
@@ -48,19 +48,19 @@ export class Recorder {
   /**
    * The current number of failures, to pass to `rollback` if the condition turns out to be true.
    */
-  get mark(): number {
+  get checkpoint(): number {
     return this.#failures.length
   }
 
-  forget(mark: number): void {
+  rollback(mark: number): void {
     this.#failures.length = mark
   }
 
-  add(source: Source, spot: Spot, found: { value: Value; operands: readonly Shown[] }): void {
+  add(source: Source, spot: TextSpan, found: { value: Value; operands: readonly Shown[] }): void {
     if (this.#failures.length >= FAILURES_PER_RULE_MAX) return
     this.#failures.push({
       position: source.positionAt(spot.start),
-      text: quoteOf(source, spot),
+      text: sourceExcerpt(source, spot),
       value: formatValue(found.value, SHOWN_LENGTH_MAX),
       operands: found.operands.map(({ text, value }) => ({
         text,
@@ -70,7 +70,7 @@ export class Recorder {
   }
 }
 
-export function quoteOf(source: Source, spot: Spot): string {
+export function sourceExcerpt(source: Source, spot: TextSpan): string {
   const text = source.text.slice(spot.start, spot.end).replaceAll(/\s+/g, ' ')
   return truncateText(text, QUOTED_LENGTH_MAX)
 }

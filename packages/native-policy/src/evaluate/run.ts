@@ -1,6 +1,6 @@
 import {
   CALL_DEPTH_MAX,
-  CELLS_MAX,
+  ALLOCATIONS_MAX,
   PATTERN_CACHE_MAX,
   PATTERN_LENGTH_MAX,
   PATTERN_SIZE_MAX,
@@ -13,13 +13,13 @@ import { estimateRegexSize } from '@reeve/kit/regex-size.ts'
 import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
 import type { NativeDiagnostic, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
-import type { Recorder, RuleReport } from './recorder.ts'
+import type { FailureRecorder, RuleResult } from './recorder.ts'
 
 /** Why an evaluation was aborted. `limit`: it exceeded a limit. */
 export type StopKind = 'error' | 'limit'
 
 /** Aborts an evaluation; caught in execute.ts. */
-export class Stop extends Error {
+export class EvaluationAborted extends Error {
   readonly kind: StopKind
   readonly problem: NativeDiagnostic
 
@@ -31,7 +31,7 @@ export class Stop extends Error {
 }
 
 /** A position in the source at which evaluation may fail. */
-export interface Site {
+export interface CodeLocation {
   readonly source: Source
   readonly at: number
 }
@@ -40,23 +40,23 @@ export interface RunOptions {
   readonly stepsMax: number
   /** Checked periodically; true aborts the evaluation. */
   readonly isCancelled: () => boolean
-  readonly recorder: Recorder | undefined
+  readonly recorder: FailureRecorder | undefined
 }
 
 const STEPS_BETWEEN_ASKING = 4096
 const NOWHERE: Position = { file: '', offset: 0, line: 0, column: 0 }
 
 /** State of one evaluation: consumed resources and output. */
-export class Run {
-  readonly recorder: Recorder | undefined
+export class EvaluationState {
+  readonly recorder: FailureRecorder | undefined
   /** Set by `return`, read by the calling function. */
   returned: Value = null
   /** Evaluated rules in the order of completion. */
-  readonly reports: RuleReport[] = []
+  readonly reports: RuleResult[] = []
   /** Start offsets of executed statements, if the evaluation explains. */
-  readonly reached = new Map<Source, Set<number>>()
+  readonly covered = new Map<Source, Set<number>>()
   /** The most recent position, for reporting an exceeded limit. */
-  site: Site | undefined
+  site: CodeLocation | undefined
   readonly #options: RunOptions
   readonly #patterns = new LruCache<string, Pattern>({ weightMax: PATTERN_CACHE_MAX })
   #steps = 0
@@ -88,13 +88,13 @@ export class Run {
   }
 
   /** Charges memory for values that may stay alive. Nothing is ever credited back. */
-  keep(cells: number): void {
+  allocate(cells: number): void {
     this.#cells += cells
-    if (this.#cells > CELLS_MAX) this.#limit('the policy makes more values than it may')
+    if (this.#cells > ALLOCATIONS_MAX) this.#limit('the policy makes more values than it may')
     this.charge(cells)
   }
 
-  enter(site: Site): void {
+  enter(site: CodeLocation): void {
     this.site = site
     if (++this.#depth > CALL_DEPTH_MAX)
       this.#limit(`functions call each other more than ${CALL_DEPTH_MAX} deep`)
@@ -108,16 +108,16 @@ export class Run {
   call(
     target: FunctionValue,
     args: readonly Value[],
-    place: { readonly site: Site; readonly undefinedHere: () => Undefined },
+    place: { readonly site: CodeLocation; readonly undefinedHere: () => Undefined },
   ): Value {
     this.site = place.site
     this.charge(1)
     return target.call(args, new Call(this, place))
   }
 
-  reach(source: Source, at: number): void {
-    const known = this.reached.get(source)
-    if (known === undefined) this.reached.set(source, new Set([at]))
+  markCovered(source: Source, at: number): void {
+    const known = this.covered.get(source)
+    if (known === undefined) this.covered.set(source, new Set([at]))
     else known.add(at)
   }
 
@@ -127,13 +127,13 @@ export class Run {
     this.#printed = truncateText(`${this.#printed}${text}\n`, PRINT_LENGTH_MAX)
   }
 
-  matches(text: string, pattern: string, site: Site): boolean {
+  matches(text: string, pattern: string, site: CodeLocation): boolean {
     const { regex, size } = this.#pattern(pattern, site)
     this.charge(1 + text.length + Math.floor((text.length * size) / SEARCH_WORK_PER_STEP))
     return regex.matcher(text).find()
   }
 
-  #pattern(pattern: string, site: Site): Pattern {
+  #pattern(pattern: string, site: CodeLocation): Pattern {
     const cached = this.#patterns.get(pattern)
     if (cached !== undefined) return cached
     const limits = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: PATTERN_SIZE_MAX }
@@ -155,8 +155,8 @@ export class Run {
     return known
   }
 
-  fail(site: Site, message: string): never {
-    throw new Stop('error', site.source.problemAt(site.at, message))
+  fail(site: CodeLocation, message: string): never {
+    throw new EvaluationAborted('error', site.source.problemAt(site.at, message))
   }
 
   #limit(message: string): never {
@@ -165,7 +165,7 @@ export class Run {
       site === undefined
         ? { message, position: NOWHERE, sourceLine: '' }
         : site.source.problemAt(site.at, message)
-    throw new Stop('limit', problem)
+    throw new EvaluationAborted('limit', problem)
   }
 }
 
@@ -180,11 +180,14 @@ const PATTERN_COST = 20
 
 /** The context of a call that a host function receives. */
 class Call implements CallContext {
-  readonly #run: Run
-  readonly #site: Site
+  readonly #run: EvaluationState
+  readonly #site: CodeLocation
   readonly #undefinedHere: () => Undefined
 
-  constructor(run: Run, place: { readonly site: Site; readonly undefinedHere: () => Undefined }) {
+  constructor(
+    run: EvaluationState,
+    place: { readonly site: CodeLocation; readonly undefinedHere: () => Undefined },
+  ) {
     this.#run = run
     this.#site = place.site
     this.#undefinedHere = place.undefinedHere
@@ -202,8 +205,8 @@ class Call implements CallContext {
     this.#run.charge(steps)
   }
 
-  keep(cells: number): void {
-    this.#run.keep(cells)
+  allocate(cells: number): void {
+    this.#run.allocate(cells)
   }
 
   fail(message: string): never {

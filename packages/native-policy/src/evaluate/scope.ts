@@ -8,7 +8,7 @@ export interface Frame {
 }
 
 /** A possible location of a variable: number of enclosing scopes to skip, and slot. */
-export interface Place {
+export interface SlotRef {
   readonly depth: number
   readonly slot: number
 }
@@ -47,16 +47,16 @@ export class Scope {
   }
 
   /** Ordered from the innermost scope outwards. */
-  placesOf(name: string): readonly Place[] {
+  candidateSlots(name: string): readonly SlotRef[] {
     return this.#places(name, () => true)
   }
 
   /** Like `candidateSlots`, without names that cannot be assigned. */
-  writablePlacesOf(name: string): readonly Place[] {
+  writablePlacesOf(name: string): readonly SlotRef[] {
     return this.#places(name, (scope) => !scope.#isFixed)
   }
 
-  #places(name: string, counts: (scope: Scope) => boolean): readonly Place[] {
+  #places(name: string, counts: (scope: Scope) => boolean): readonly SlotRef[] {
     const slot = counts(this) ? this.#slots.get(name) : undefined
     const outer = this.#parent === undefined ? [] : this.#parent.#places(name, counts)
     const further = outer.map((place) => ({ ...place, depth: place.depth + 1 }))

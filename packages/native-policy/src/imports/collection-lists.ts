@@ -13,13 +13,13 @@ import {
   type MapValue,
   type Value,
 } from '../value/value.ts'
-import { listArgument, variadic } from './function.ts'
+import { listArgument, defineVariadic } from './function.ts'
 
 const NO_LIMIT = Number.POSITIVE_INFINITY
 
 /** The import `collection/lists`. */
 export function listsImport(): MapValue {
-  const difference = variadic('difference', [1, NO_LIMIT], (args, context) =>
+  const difference = defineVariadic('difference', [1, NO_LIMIT], (args, context) =>
     combined(
       args,
       {
@@ -31,7 +31,7 @@ export function listsImport(): MapValue {
     ),
   )
   return createMap({
-    concat: variadic('concat', [1, NO_LIMIT], (args, context) =>
+    concat: defineVariadic('concat', [1, NO_LIMIT], (args, context) =>
       kept(
         lists(args, 'concat', context).flatMap(({ items }) => items),
         context,
@@ -39,7 +39,7 @@ export function listsImport(): MapValue {
     ),
     difference,
     diff: difference,
-    intersection: variadic('intersection', [1, NO_LIMIT], (args, context) =>
+    intersection: defineVariadic('intersection', [1, NO_LIMIT], (args, context) =>
       combined(
         args,
         {
@@ -50,7 +50,7 @@ export function listsImport(): MapValue {
         context,
       ),
     ),
-    union: variadic('union', [1, NO_LIMIT], (args, context) =>
+    union: defineVariadic('union', [1, NO_LIMIT], (args, context) =>
       kept(
         distinct(
           lists(args, 'union', context).flatMap(({ items }) => items),
@@ -59,8 +59,8 @@ export function listsImport(): MapValue {
         context,
       ),
     ),
-    sort: variadic('sort', [1, 2], sort),
-    sum: variadic('sum', [1, 1], sum),
+    sort: defineVariadic('sort', [1, 2], sort),
+    sum: defineVariadic('sum', [1, 1], sum),
   })
 }
 
@@ -69,7 +69,7 @@ function lists(args: readonly Value[], name: string, context: CallContext): read
 }
 
 function kept(items: Value[], context: CallContext): ListValue {
-  context.keep(items.length)
+  context.allocate(items.length)
   return new ListValue(items)
 }
 

@@ -1,5 +1,5 @@
-import { copyOf } from '../value/copy.ts'
-import { createMap, OwnMap } from '../value/map.ts'
+import { deepCopy } from '../value/copy.ts'
+import { createMap, MutableMap } from '../value/map.ts'
 import {
   isMap,
   ListValue,
@@ -8,33 +8,33 @@ import {
   type MapValue,
   type Value,
 } from '../value/value.ts'
-import { textArgument, variadic } from './function.ts'
+import { textArgument, defineVariadic } from './function.ts'
 
 /**
  * The import `collection/maps`: paths such as `a.0.b` or `a.*.b`. Maps are copied, not modified.
  */
 export function mapsImport(): MapValue {
   return createMap({
-    get: variadic('get', [2, 3], (args, context) => {
+    get: defineVariadic('get', [2, 3], (args, context) => {
       const found = read(mapArgument(args, 'get', context), pathOf(args, 'get', context), context)
       return found ?? args[2] ?? context.undefinedHere
     }),
-    has: variadic('has', [2, 2], (args, context) => {
+    has: defineVariadic('has', [2, 2], (args, context) => {
       const map = mapArgument(args, 'has', context)
       return read(map, pathOf(args, 'has', context), context) !== undefined
     }),
-    set: variadic('set', [3, 3], (args, context) =>
+    set: defineVariadic('set', [3, 3], (args, context) =>
       changedCopy(
         args,
         { name: 'set', change: (parent, name) => write(parent, name, args[2] ?? null) },
         context,
       ),
     ),
-    unset: variadic('unset', [2, 2], (args, context) =>
+    unset: defineVariadic('unset', [2, 2], (args, context) =>
       changedCopy(args, { name: 'unset', change: remove }, context),
     ),
-    omit: variadic('omit', [2, 2], omit),
-    pick: variadic('pick', [2, 2], pick),
+    omit: defineVariadic('omit', [2, 2], omit),
+    pick: defineVariadic('pick', [2, 2], pick),
   })
 }
 
@@ -83,7 +83,7 @@ function changedCopy(
   { name, change }: { readonly name: string; readonly change: Change },
   context: CallContext,
 ): Value {
-  const copy = copyOf(mapArgument(args, name, context), (cells) => context.keep(cells))
+  const copy = deepCopy(mapArgument(args, name, context), (cells) => context.allocate(cells))
   changeAt(copy, pathOf(args, name, context), { change, makes: name === 'set', context })
   return copy
 }
@@ -106,7 +106,7 @@ function changeAt(value: Value, path: readonly string[], changing: Changing): vo
   const next = child(value, step)
   if (next !== undefined) return changeAt(next, rest, changing)
   if (!changing.makes || !isMap(value)) return
-  const made = new OwnMap()
+  const made = new MutableMap()
   value.set(step, made)
   changeAt(made, rest, changing)
 }
@@ -124,7 +124,7 @@ function remove(parent: Value, name: string): void {
 }
 
 function omit(args: readonly Value[], context: CallContext): Value {
-  const copy = copyOf(mapArgument(args, 'omit', context), (cells) => context.keep(cells))
+  const copy = deepCopy(mapArgument(args, 'omit', context), (cells) => context.allocate(cells))
   for (const path of pathsOf(args, 'omit', context))
     changeAt(copy, path.split('.'), { change: remove, makes: false, context })
   return copy
@@ -132,12 +132,12 @@ function omit(args: readonly Value[], context: CallContext): Value {
 
 function pick(args: readonly Value[], context: CallContext): Value {
   const map = mapArgument(args, 'pick', context)
-  const picked = new OwnMap()
+  const picked = new MutableMap()
   for (const path of pathsOf(args, 'pick', context)) {
     const steps = path.split('.')
     const found = read(map, steps, context)
     if (found === undefined) continue
-    const value = copyOf(found, (cells) => context.keep(cells))
+    const value = deepCopy(found, (cells) => context.allocate(cells))
     changeAt(picked, steps, {
       change: (parent, name) => write(parent, name, value),
       makes: true,

@@ -11,20 +11,20 @@ import {
   type MapValue,
   type Value,
 } from '../value/value.ts'
-import { variadic } from './function.ts'
+import { defineVariadic } from './function.ts'
 
 /** The import `collection`; its functions return lists. */
 export function collectionImport(): MapValue {
   return createMap({
-    filter: variadic('filter', [2, 2], (args, context) =>
+    filter: defineVariadic('filter', [2, 2], (args, context) =>
       selected(args, { name: 'filter', keeps: true }, context),
     ),
-    reject: variadic('reject', [2, 2], (args, context) =>
+    reject: defineVariadic('reject', [2, 2], (args, context) =>
       selected(args, { name: 'reject', keeps: false }, context),
     ),
-    find: variadic('find', [2, 2], find),
-    matches: variadic('matches', [2, 2], matches),
-    reduce: variadic('reduce', [2, 3], reduce),
+    find: defineVariadic('find', [2, 2], find),
+    matches: defineVariadic('matches', [2, 2], matches),
+    reduce: defineVariadic('reduce', [2, 3], reduce),
   })
 }
 
@@ -73,7 +73,7 @@ function selected(
     if (accepts(value, key) === keeps) found.push(value)
     return false
   })
-  context.keep(found.length)
+  context.allocate(found.length)
   return new ListValue(found)
 }
 
@@ -95,7 +95,7 @@ function matches(args: readonly Value[], context: CallContext): Value {
     if (isPartOf(partial, value, context)) found.push(value)
     return false
   })
-  context.keep(found.length)
+  context.allocate(found.length)
   return new ListValue(found)
 }
 

@@ -70,7 +70,7 @@ function readAs(value: Value, { kind, name, index }: Wanted, context: CallContex
 }
 
 /** Defines a function with a variable number of arguments, which it reads itself. */
-export function variadic(
+export function defineVariadic(
   name: string,
   arity: readonly [number, number],
   call: (args: readonly Value[], context: CallContext) => Value,

@@ -34,7 +34,7 @@ function parseText(text: string, context: CallContext): { plain: JsonValue } | u
   context.charge(1 + Math.ceil(text.length / CHARACTERS_PER_STEP))
   try {
     const plain = parseExactJson(text)
-    context.keep(
+    context.allocate(
       plainSize(plain, VALUE_DEPTH_MAX, () => context.fail('the JSON is nested too deep')),
     )
     return { plain }

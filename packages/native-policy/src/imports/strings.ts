@@ -9,7 +9,7 @@ import {
   type MapValue,
   type Value,
 } from '../value/value.ts'
-import { textArgument, typed, variadic } from './function.ts'
+import { textArgument, typed, defineVariadic } from './function.ts'
 
 /** The import `strings`. */
 export function stringsImport(): MapValue {
@@ -19,7 +19,7 @@ export function stringsImport(): MapValue {
     join: typed('join', ['list', 'string'], ([list, separator], context) =>
       long(flatTexts(list, context).join(separator), context),
     ),
-    replace: variadic('replace', [3, 4], replace),
+    replace: defineVariadic('replace', [3, 4], replace),
     split: typed('split', ['any', 'string'], split),
     to_lower: typed('to_lower', ['string'], ([text], context) => long(text.toLowerCase(), context)),
     to_upper: typed('to_upper', ['string'], ([text], context) => long(text.toUpperCase(), context)),
@@ -87,7 +87,7 @@ function split([text, separator]: readonly [Value, string], context: CallContext
   if (typeof text !== 'string')
     return context.fail(`argument 1 of split must be string, not ${typeOf(text)}`)
   const parts = separator === '' ? Array.from(text) : text.split(separator)
-  context.keep(parts.length)
+  context.allocate(parts.length)
   return new ListValue(parts)
 }
 
@@ -108,6 +108,6 @@ function trimRight(text: string, set: string): string {
 function long(text: string, context: CallContext): string {
   if (text.length > STRING_LENGTH_MAX)
     context.fail(`a string is longer than ${STRING_LENGTH_MAX} characters`)
-  context.keep(Math.ceil(text.length / CHARACTERS_PER_STEP))
+  context.allocate(Math.ceil(text.length / CHARACTERS_PER_STEP))
   return text
 }

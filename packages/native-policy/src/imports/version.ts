@@ -16,12 +16,12 @@ const CONSTRAINT = /^\s*(=|!=|>=|<=|>|<|~>)?\s*(\S+)\s*$/
 export function versionImport(): MapValue {
   return createMap({
     new: typed('new', ['string'], ([text], context) =>
-      versionValue(text, readVersion(text, context)),
+      versionValue(text, loadVersionArchive(text, context)),
     ),
   })
 }
 
-function readVersion(text: string, context: CallContext): Version {
+function loadVersionArchive(text: string, context: CallContext): Version {
   return parseVersion(text, SYNTAX) ?? context.fail(`${JSON.stringify(text)} is no version`)
 }
 
@@ -63,9 +63,11 @@ function versionValue(text: string, version: Version): MapValue {
 
 /** Accepts a version or its text. */
 function otherVersion(value: Value, context: CallContext): Version {
-  if (typeof value === 'string') return readVersion(value, context)
+  if (typeof value === 'string') return loadVersionArchive(value, context)
   const text = isMap(value) ? value.get('version') : undefined
-  return typeof text === 'string' ? readVersion(text, context) : context.fail('a version is needed')
+  return typeof text === 'string'
+    ? loadVersionArchive(text, context)
+    : context.fail('a version is needed')
 }
 
 function satisfies(version: Version, constraint: string, context: CallContext): boolean {

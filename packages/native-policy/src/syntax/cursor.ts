@@ -1,7 +1,7 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import { SyntaxProblem, type Source } from './source.ts'
+import { NativeSyntaxError, type Source } from './source.ts'
 import type { Token, TokenKind } from './token.ts'
-import type { Spot, Statement, Warning } from './tree.ts'
+import type { TextSpan, Statement, Warning } from './tree.ts'
 
 /** The parser's position in the tokens. */
 export class Cursor {
@@ -97,7 +97,7 @@ export class Cursor {
     }
   }
 
-  spotFrom(start: number, at = start): Spot {
+  spotFrom(start: number, at = start): TextSpan {
     const previous = this.#tokens[this.#at - 1]
     return { start, end: previous?.end ?? start, at }
   }
@@ -111,7 +111,7 @@ export class Cursor {
   }
 
   failAt(at: number, message: string): never {
-    throw new SyntaxProblem(this.source.problemAt(at, message))
+    throw new NativeSyntaxError(this.source.problemAt(at, message))
   }
 }
 

@@ -1,8 +1,8 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { assert } from '@reeve/kit/fault.ts'
-import { parse } from './parse.ts'
+import { parseHcl } from './parse.ts'
 import { scan } from './scan.ts'
-import { Source, SyntaxProblem, type NativeDiagnostic } from './source.ts'
+import { Source, NativeSyntaxError, type NativeDiagnostic } from './source.ts'
 import { spaceBetween, Spacing } from './spacing.ts'
 import type { Token } from './token.ts'
 
@@ -17,14 +17,14 @@ export function formatNative(file: string, text: string): Result<string, NativeD
   try {
     const source = new Source(file, text)
     // Only valid text is formatted: invalid tokens might merge.
-    parse(source)
+    parseHcl(source)
     const tokens = scan(source)
     const formatted = new Printer(source.text).print(tokens)
     const again = scan(new Source(file, formatted))
     assert(haveSameTokens(tokens, again), 'formatting changes white space only')
     return ok(formatted)
   } catch (thrown) {
-    if (thrown instanceof SyntaxProblem) return err(thrown.problem)
+    if (thrown instanceof NativeSyntaxError) return err(thrown.problem)
     throw thrown
   }
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { childrenOf, isBlock, partsOf } from '../check/children.ts'
-import { parse } from './parse.ts'
-import { Source, SyntaxProblem, type NativeDiagnostic, type Position } from './source.ts'
+import { childExpressions, isBlock, childNodes } from '../check/children.ts'
+import { parseHcl } from './parse.ts'
+import { Source, NativeSyntaxError, type NativeDiagnostic, type Position } from './source.ts'
 import type { Expression, Statement } from './tree.ts'
 
 /** All statements and rules that an evaluation can cover. */
@@ -16,12 +16,12 @@ export function findCoverageTargets(
 ): Result<CoverageTargets, NativeDiagnostic> {
   const source = new Source(file, text)
   try {
-    const { statements } = parse(source)
+    const { statements } = parseHcl(source)
     const found = new Collector(source)
     found.block(statements)
     return ok(found)
   } catch (thrown) {
-    if (thrown instanceof SyntaxProblem) return err(thrown.problem)
+    if (thrown instanceof NativeSyntaxError) return err(thrown.problem)
     throw thrown
   }
 }
@@ -38,7 +38,7 @@ class Collector implements CoverageTargets {
   block(statements: readonly Statement[]): void {
     for (const statement of statements) {
       this.statements.push(this.#source.positionAt(statement.spot.start))
-      for (const part of partsOf(statement))
+      for (const part of childNodes(statement))
         if (isBlock(part)) this.block(part)
         else this.#expression(part)
     }
@@ -47,6 +47,6 @@ class Collector implements CoverageTargets {
   #expression(node: Expression): void {
     if (node.kind === 'rule') this.rules.push(this.#source.positionAt(node.spot.start))
     if (node.kind === 'function') return this.block(node.body)
-    for (const child of childrenOf(node)) this.#expression(child)
+    for (const child of childExpressions(node)) this.#expression(child)
   }
 }

@@ -8,7 +8,7 @@ import type { Expression, ImportDeclaration, ParamDeclaration, Tree } from './tr
 const IDENTIFIER = /^[\p{L}_][\p{L}_\p{Nd}]*$/u
 
 /** Parses a policy or module. Throws a `NativeSyntaxError`. */
-export function parse(source: Source): Tree {
+export function parseHcl(source: Source): Tree {
   const cursor = new Cursor(source, scan(source), parseBlock)
   const description = cursor.token.description ?? ''
   cursor.skipEnds()

@@ -1,7 +1,7 @@
 import { SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import { wrapInt, type Int } from '../value/int.ts'
 import { readQuoted } from './quoted.ts'
-import { SyntaxProblem, type Source } from './source.ts'
+import { NativeSyntaxError, type Source } from './source.ts'
 import { KEYWORDS, WORD_OPERATORS, type Token } from './token.ts'
 
 /** Longest first: `<=` before `<`. */
@@ -181,7 +181,7 @@ class Scanner {
   }
 
   #fail(at: number, message: string): never {
-    throw new SyntaxProblem(this.#source.problemAt(at, message))
+    throw new NativeSyntaxError(this.#source.problemAt(at, message))
   }
 }
 

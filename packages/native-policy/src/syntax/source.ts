@@ -61,7 +61,7 @@ export class Source {
 }
 
 /** Aborts parsing or checking; caught by the functions that receive the text. */
-export class SyntaxProblem extends Error {
+export class NativeSyntaxError extends Error {
   readonly problem: NativeDiagnostic
 
   constructor(problem: NativeDiagnostic) {

@@ -1,7 +1,7 @@
 import type { Int } from '../value/int.ts'
 
 /** Source range of a node; `at` is the position for diagnostics. */
-export interface Spot {
+export interface TextSpan {
   readonly start: number
   readonly end: number
   /** The operator of a binary expression, otherwise the start. */
@@ -29,18 +29,18 @@ export type StateTest = 'empty' | 'defined'
 export type QuantifierKind = 'any' | 'all' | 'filter' | 'map'
 
 export type Expression =
-  | { readonly kind: 'int'; readonly spot: Spot; readonly value: Int }
-  | { readonly kind: 'float'; readonly spot: Spot; readonly value: number }
-  | { readonly kind: 'string'; readonly spot: Spot; readonly value: string }
+  | { readonly kind: 'int'; readonly spot: TextSpan; readonly value: Int }
+  | { readonly kind: 'float'; readonly spot: TextSpan; readonly value: number }
+  | { readonly kind: 'string'; readonly spot: TextSpan; readonly value: string }
   | NameExpression
-  | { readonly kind: 'list'; readonly spot: Spot; readonly items: readonly Expression[] }
-  | { readonly kind: 'map'; readonly spot: Spot; readonly entries: readonly MapEntry[] }
+  | { readonly kind: 'list'; readonly spot: TextSpan; readonly items: readonly Expression[] }
+  | { readonly kind: 'map'; readonly spot: TextSpan; readonly entries: readonly MapEntry[] }
   | FunctionExpression
   | RuleExpression
   | QuantifierExpression
   | {
       readonly kind: 'unary'
-      readonly spot: Spot
+      readonly spot: TextSpan
       readonly operator: UnaryOperator
       readonly operand: Expression
     }
@@ -53,7 +53,7 @@ export type Expression =
 
 export interface NameExpression {
   readonly kind: 'name'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly name: string
 }
 
@@ -64,21 +64,21 @@ export interface MapEntry {
 
 export interface FunctionExpression {
   readonly kind: 'function'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly parameters: readonly Name[]
   readonly body: readonly Statement[]
 }
 
 export interface RuleExpression {
   readonly kind: 'rule'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly when: Expression | undefined
   readonly body: Expression
 }
 
 export interface QuantifierExpression {
   readonly kind: 'quantifier'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly quantifier: QuantifierKind
   readonly collection: Expression
   readonly variables: LoopVariables
@@ -87,7 +87,7 @@ export interface QuantifierExpression {
 
 export interface BinaryExpression {
   readonly kind: 'binary'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly operator: BinaryOperator
   readonly left: Expression
   readonly right: Expression
@@ -96,7 +96,7 @@ export interface BinaryExpression {
 /** `x is empty`, `x is not defined`. */
 export interface StateExpression {
   readonly kind: 'state'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly test: StateTest
   readonly isNegated: boolean
   readonly operand: Expression
@@ -104,21 +104,21 @@ export interface StateExpression {
 
 export interface SelectExpression {
   readonly kind: 'select'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly operand: Expression
   readonly name: string
 }
 
 export interface IndexExpression {
   readonly kind: 'index'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly operand: Expression
   readonly index: Expression
 }
 
 export interface SliceExpression {
   readonly kind: 'slice'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly operand: Expression
   readonly from: Expression | undefined
   readonly to: Expression | undefined
@@ -126,14 +126,14 @@ export interface SliceExpression {
 
 export interface CallExpression {
   readonly kind: 'call'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly callee: Expression
   readonly args: readonly Expression[]
 }
 
 export interface Name {
   readonly name: string
-  readonly spot: Spot
+  readonly spot: TextSpan
 }
 
 /** `as v` or `as k, v`. */
@@ -148,13 +148,13 @@ export type Statement =
   | CaseStatement
   | ForStatement
   | FunctionStatement
-  | { readonly kind: 'return'; readonly spot: Spot; readonly value: Expression }
-  | { readonly kind: 'break' | 'continue'; readonly spot: Spot }
-  | { readonly kind: 'expression'; readonly spot: Spot; readonly value: Expression }
+  | { readonly kind: 'return'; readonly spot: TextSpan; readonly value: Expression }
+  | { readonly kind: 'break' | 'continue'; readonly spot: TextSpan }
+  | { readonly kind: 'expression'; readonly spot: TextSpan; readonly value: Expression }
 
 export interface AssignStatement {
   readonly kind: 'assign'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly target: Name
   /** `x[i][j] = …`: index expressions from left to right. */
   readonly path: readonly Expression[]
@@ -167,7 +167,7 @@ export interface AssignStatement {
 
 export interface IfStatement {
   readonly kind: 'if'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly condition: Expression
   readonly consequence: readonly Statement[]
   readonly otherwise: readonly Statement[]
@@ -176,7 +176,7 @@ export interface IfStatement {
 
 export interface CaseStatement {
   readonly kind: 'case'
-  readonly spot: Spot
+  readonly spot: TextSpan
   /** Undefined means `true`. */
   readonly subject: Expression | undefined
   readonly clauses: readonly CaseClause[]
@@ -190,7 +190,7 @@ export interface CaseClause {
 
 export interface ForStatement {
   readonly kind: 'for'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly collection: Expression
   readonly variables: LoopVariables
   readonly body: readonly Statement[]
@@ -198,20 +198,20 @@ export interface ForStatement {
 
 export interface FunctionStatement {
   readonly kind: 'named-function'
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly name: Name
   readonly value: FunctionExpression
 }
 
 export interface ImportDeclaration {
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly path: string
   /** Name of the import in the policy: the alias, otherwise the path if it is an identifier. */
   readonly name: string | undefined
 }
 
 export interface ParamDeclaration {
-  readonly spot: Spot
+  readonly spot: TextSpan
   readonly name: string
   readonly fallback: Expression | undefined
   readonly description: string

@@ -76,7 +76,7 @@ function deeper({ charge, depth }: Progress): Progress {
 }
 
 /** Compares two numbers or two strings; undefined for other types. */
-export function orderOf(left: Value, right: Value): number | undefined {
+export function compareOrdered(left: Value, right: Value): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
   if (!isNumeric(left) || !isNumeric(right)) return undefined
   const [a, b] = [unboxed(left), unboxed(right)]

@@ -17,7 +17,7 @@ export function valueOfKey(key: Key): Value {
 }
 
 /** A map created by a policy. */
-export class OwnMap implements MapValue {
+export class MutableMap implements MapValue {
   readonly isMap = true
   readonly #entries: Map<Key, Value>
   /** Sorted on demand, until a key is added or removed. */
@@ -66,5 +66,5 @@ export function compareKeys(left: Key, right: Key): number {
 
 /** Creates a map of the host from names and values, such as an import. */
 export function createMap(entries: Readonly<Record<string, Value>>): MapValue {
-  return new OwnMap(Object.entries(entries))
+  return new MutableMap(Object.entries(entries))
 }

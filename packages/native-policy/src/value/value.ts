@@ -75,7 +75,7 @@ export interface CallContext {
   /** Charges steps; aborts the evaluation when the budget is exhausted. */
   charge(steps: number): void
   /** Charges memory for values that stay alive. */
-  keep(cells: number): void
+  allocate(cells: number): void
   /** Aborts the evaluation with an error at the call. */
   fail(message: string): never
   /** Adds a line to the policy's output. */

@@ -41,7 +41,7 @@ export function toLazyValue(plain: JsonValue, shape: FieldMapping = AS_IS): Valu
     default:
       return isList(plain)
         ? new ListValue(plain.map((item) => toLazyValue(item, shape)))
-        : new View(plain, shape)
+        : new LazyMap(plain, shape)
   }
 }
 
@@ -55,7 +55,7 @@ function isList(plain: object): plain is readonly JsonValue[] {
 }
 
 /** Reads its object lazily by key. The first write copies the keys into a mutable map. */
-class View implements MapValue {
+class LazyMap implements MapValue {
   readonly isMap = true
   readonly #shape: FieldMapping
   readonly #read = new Map<Key, Value>()
@@ -101,7 +101,7 @@ class View implements MapValue {
 
   /** Values that were not read yet are unchanged and are read again by the copy. */
   copy(copyValue: (value: Value) => Value): MapValue {
-    const copy = new View(this.#plain, this.#shape)
+    const copy = new LazyMap(this.#plain, this.#shape)
     for (const name of copy.#fields.keys()) if (!this.#fields.has(name)) copy.#fields.delete(name)
     for (const [name, value] of this.#read) copy.#read.set(name, copyValue(value))
     return copy

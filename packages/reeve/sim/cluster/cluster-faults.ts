@@ -1,160 +1,169 @@
-import type { Draws } from '../draws.ts'
-import { pressMemory } from '../memory.ts'
-import { CLOCK_SKEWS_MS, type ServerFault } from '../serving.ts'
-import type { ClusterView } from './cluster-view.ts'
+import type { RandomStream } from '../random-stream.ts'
+import { applyMemoryPressure } from '../memory.ts'
+import { CLOCK_SKEWS_MS, type ServerFault } from '../server-backend.ts'
+import type { SimCluster } from './sim-cluster.ts'
 import type { SimServer } from './sim-server.ts'
 
-/** Shorter and longer than a lease and the heartbeat timeout of a node. */
-const AWAY_MS_MAX = 20_000
-const PAUSE_MS_MAX = 10_000
+/**
+ * Maximum outage: some are shorter, some longer than a lease and the heartbeat timeout of a node.
+ */
+const MAX_OUTAGE_MS = 20_000
+const MAX_PAUSE_MS = 10_000
 /** After this time away, another server holds the lease. */
-const LEASE_OVER_MS = 5_000
+const LEASE_EXPIRED_MS = 5_000
 
 /** Faults of servers that share a database, with their weights. */
-export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
+export function clusterFaults(cluster: SimCluster): readonly ServerFault[] {
   return [
-    [3, (draws) => killLeader(cluster, draws)],
-    [2, (draws) => killAny(cluster, draws)],
-    [4, (draws) => pause(cluster, draws)],
-    [4, (draws) => strikeWriter(cluster, draws)],
-    [1, (draws) => stop(cluster, draws)],
-    [3, (draws) => cutDatabase(cluster, draws)],
-    [2, (draws) => databaseAway(cluster, draws)],
-    [4, (draws) => badDatabase(cluster, draws)],
-    [2, (draws) => partServers(cluster, draws)],
-    [2, (draws) => partNode(cluster, draws)],
-    [2, (draws) => jumpClock(cluster, draws)],
-    [2, (draws) => shortMemory(cluster, draws)],
+    [3, (random) => killLeader(cluster, random)],
+    [2, (random) => killAny(cluster, random)],
+    [4, (random) => pauseServer(cluster, random)],
+    [4, (random) => interruptWriter(cluster, random)],
+    [1, (random) => stopServer(cluster, random)],
+    [3, (random) => partitionFromDatabase(cluster, random)],
+    [2, (random) => stopDatabase(cluster, random)],
+    [4, (random) => degradeDatabase(cluster, random)],
+    [2, (random) => partitionServers(cluster, random)],
+    [2, (random) => partitionNode(cluster, random)],
+    [2, (random) => jumpClock(cluster, random)],
+    [2, (random) => reduceMemory(cluster, random)],
   ]
 }
 
 /** Faults of worlds about clocks: clocks jump, also during a change of leader. */
-export function clockFaults(cluster: ClusterView): readonly ServerFault[] {
+export function clockFaults(cluster: SimCluster): readonly ServerFault[] {
   return [
-    [6, (draws) => jumpClock(cluster, draws)],
-    [1, (draws) => killLeader(cluster, draws)],
-    [1, (draws) => pause(cluster, draws)],
+    [6, (random) => jumpClock(cluster, random)],
+    [1, (random) => killLeader(cluster, random)],
+    [1, (random) => pauseServer(cluster, random)],
   ]
 }
 
 /** Mostly the leader, because its faults matter most. */
-function pick({ servers }: ClusterView, draws: Draws): SimServer | undefined {
+function pickServer({ servers }: SimCluster, random: RandomStream): SimServer | undefined {
   const leader = servers.find((server) => server.isLeading)
-  return leader !== undefined && draws.chance(0.6) ? leader : draws.pick(servers)
+  return leader !== undefined && random.chance(0.6) ? leader : random.pick(servers)
 }
 
-function killLeader(cluster: ClusterView, draws: Draws): void {
-  cluster.world.clock.after(draws.between(0, 200), () => {
+function killLeader(cluster: SimCluster, random: RandomStream): void {
+  cluster.world.clock.after(random.between(0, 200), () => {
     const leader = cluster.servers.find((server) => server.isLeading)
     if (leader !== undefined) cluster.kill(leader, 'the power went')
   })
 }
 
-function killAny(cluster: ClusterView, draws: Draws): void {
-  const server = draws.pick(cluster.servers)
+function killAny(cluster: SimCluster, random: RandomStream): void {
+  const server = random.pick(cluster.servers)
   if (server !== undefined) cluster.kill(server, 'the power went')
 }
 
-function pause(cluster: ClusterView, draws: Draws): void {
+function pauseServer(cluster: SimCluster, random: RandomStream): void {
   const { world } = cluster
-  world.clock.after(draws.between(0, 200), () => {
-    const server = pick(cluster, draws)
+  world.clock.after(random.between(0, 200), () => {
+    const server = pickServer(cluster, random)
     if (server === undefined) return
-    pauseFor(cluster, server, draws.between(100, PAUSE_MS_MAX))
+    pauseFor(cluster, server, random.between(100, MAX_PAUSE_MS))
   })
 }
 
-function pauseFor({ world }: ClusterView, { name, process }: SimServer, lastsMs: number): void {
-  world.trace.say(`${name} is paused for ${lastsMs} ms`)
+function pauseFor({ world }: SimCluster, { name, process }: SimServer, durationMs: number): void {
+  world.trace.log(`${name} is paused for ${durationMs} ms`)
   process.pause()
-  world.clock.after(lastsMs, () => {
-    world.trace.say(`${name} goes on`)
+  world.clock.after(durationMs, () => {
+    world.trace.log(`${name} goes on`)
     process.resume()
   })
 }
 
-/** Kills or pauses the next writer before its entry arrives, until another server may lead. */
-function strikeWriter(cluster: ClusterView, draws: Draws): void {
-  const how = draws.choose('paused', 'killed', 'cut off')
-  const lastsMs = draws.between(LEASE_OVER_MS, PAUSE_MS_MAX)
-  cluster.trouble.strike = (sender) => {
+/**
+ * Kills, pauses or partitions the next writer before its entry arrives, until another server may
+ * lead.
+ */
+function interruptWriter(cluster: SimCluster, random: RandomStream): void {
+  const kind = random.choose('paused', 'killed', 'cut off')
+  const durationMs = random.between(LEASE_EXPIRED_MS, MAX_PAUSE_MS)
+  cluster.databaseConditions.interruptWrite = (sender) => {
     const server = cluster.servers.find(({ name }) => sender.startsWith(`${name}#`))
     if (server === undefined) return
-    cluster.world.trace.say(`${server.name} is ${how} while it writes`)
-    if (how === 'killed') cluster.kill(server, 'the power went')
-    else if (how === 'paused') pauseFor(cluster, server, lastsMs)
-    else partFor(cluster, [server.name, 'database'], lastsMs)
+    cluster.world.trace.log(`${server.name} is ${kind} while it writes`)
+    if (kind === 'killed') cluster.kill(server, 'the power went')
+    else if (kind === 'paused') pauseFor(cluster, server, durationMs)
+    else partitionFor(cluster, [server.name, 'database'], durationMs)
   }
 }
 
-function stop(cluster: ClusterView, draws: Draws): void {
-  const server = pick(cluster, draws)
+function stopServer(cluster: SimCluster, random: RandomStream): void {
+  const server = pickServer(cluster, random)
   if (server !== undefined) cluster.stop(server)
 }
 
-function cutDatabase(cluster: ClusterView, draws: Draws): void {
-  const server = pick(cluster, draws)
-  if (server !== undefined) partFor(cluster, [server.name, 'database'], awayMs(draws))
+function partitionFromDatabase(cluster: SimCluster, random: RandomStream): void {
+  const server = pickServer(cluster, random)
+  if (server !== undefined) partitionFor(cluster, [server.name, 'database'], outageMs(random))
 }
 
-function partServers(cluster: ClusterView, draws: Draws): void {
-  const [a, b] = [pick(cluster, draws), draws.pick(cluster.servers)]
+function partitionServers(cluster: SimCluster, random: RandomStream): void {
+  const [a, b] = [pickServer(cluster, random), random.pick(cluster.servers)]
   if (a !== undefined && b !== undefined && a !== b)
-    partFor(cluster, [a.name, b.name], awayMs(draws))
+    partitionFor(cluster, [a.name, b.name], outageMs(random))
 }
 
-function partNode(cluster: ClusterView, draws: Draws): void {
-  const [server, node] = [pick(cluster, draws), draws.pick([...cluster.world.nodes.keys()])]
+function partitionNode(cluster: SimCluster, random: RandomStream): void {
+  const [server, node] = [pickServer(cluster, random), random.pick([...cluster.world.nodes.keys()])]
   if (server !== undefined && node !== undefined)
-    partFor(cluster, [server.name, node], awayMs(draws))
+    partitionFor(cluster, [server.name, node], outageMs(random))
 }
 
-function awayMs(draws: Draws): number {
-  return draws.between(100, AWAY_MS_MAX)
+function outageMs(random: RandomStream): number {
+  return random.between(100, MAX_OUTAGE_MS)
 }
 
-function partFor(cluster: ClusterView, [a, b]: readonly [string, string], lastsMs: number): void {
+function partitionFor(
+  cluster: SimCluster,
+  [a, b]: readonly [string, string],
+  durationMs: number,
+): void {
   const { world } = cluster
-  world.trace.say(`${a} and ${b} are apart for ${lastsMs} ms`)
-  cluster.part(a, b)
-  world.clock.after(lastsMs, () => cluster.join(a, b))
+  world.trace.log(`${a} and ${b} are partitioned for ${durationMs} ms`)
+  cluster.partition(a, b)
+  world.clock.after(durationMs, () => cluster.heal(a, b))
 }
 
-function databaseAway(cluster: ClusterView, draws: Draws): void {
-  const { world, trouble } = cluster
-  const lastsMs = awayMs(draws)
-  world.trace.say(`the database is away for ${lastsMs} ms`)
-  trouble.isAway = true
-  world.clock.after(lastsMs, () => {
-    trouble.isAway = false
+function stopDatabase(cluster: SimCluster, random: RandomStream): void {
+  const { world, databaseConditions } = cluster
+  const durationMs = outageMs(random)
+  world.trace.log(`the database is down for ${durationMs} ms`)
+  databaseConditions.isDown = true
+  world.clock.after(durationMs, () => {
+    databaseConditions.isDown = false
   })
 }
 
-function badDatabase({ world, trouble }: ClusterView, draws: Draws): void {
-  trouble.delayMsMax = draws.choose(1, 3, 20, 200, 1_500, 4_000)
-  trouble.lossChance = draws.choose(0, 0, 0.02, 0.1)
-  trouble.answerLossChance = draws.choose(0, 0.02, 0.1)
-  trouble.lateChance = draws.choose(0, 0.02, 0.1)
-  world.trace.say(`the way to the database: ${JSON.stringify(trouble)}`)
+function degradeDatabase({ world, databaseConditions }: SimCluster, random: RandomStream): void {
+  databaseConditions.delayMsMax = random.choose(1, 3, 20, 200, 1_500, 4_000)
+  databaseConditions.lossChance = random.choose(0, 0, 0.02, 0.1)
+  databaseConditions.responseLossChance = random.choose(0, 0.02, 0.1)
+  databaseConditions.lateChance = random.choose(0, 0.02, 0.1)
+  world.trace.log(`database connection: ${JSON.stringify(databaseConditions)}`)
 }
 
-function jumpClock(cluster: ClusterView, draws: Draws): void {
-  const server = pick(cluster, draws)
-  const aheadMs = draws.choose(0, ...CLOCK_SKEWS_MS)
+function jumpClock(cluster: SimCluster, random: RandomStream): void {
+  const server = pickServer(cluster, random)
+  const aheadMs = random.choose(0, ...CLOCK_SKEWS_MS)
   if (server === undefined) return
-  cluster.world.trace.say(`the clock of ${server.name} is set ${aheadMs} ms ahead`)
+  cluster.world.trace.log(`the clock of ${server.name} is set ${aheadMs} ms ahead`)
   cluster.setClock(server, aheadMs)
 }
 
-function shortMemory(cluster: ClusterView, draws: Draws): void {
-  const server = pick(cluster, draws)
+function reduceMemory(cluster: SimCluster, random: RandomStream): void {
+  const server = pickServer(cluster, random)
   if (server === undefined) return
-  pressMemory(server.memory, {
-    draws,
+  applyMemoryPressure(server.memory, {
+    random,
     clock: cluster.world.clock,
-    isOver: () => cluster.isCalm,
-    changed: () => {
-      cluster.world.trace.say(`the memory of ${server.name} is used to ${server.memory.share}`)
+    hasEnded: () => cluster.areFaultsStopped,
+    onChanged: () => {
+      cluster.world.trace.log(`the memory of ${server.name} is used to ${server.memory.share}`)
       server.checkMemory()
     },
   })

@@ -1,128 +1,136 @@
-import { LogHistory, type Listening, type LogBell, type Rung } from '../../src/cluster/index.ts'
+import {
+  LogHistory,
+  type NotifierSubscription,
+  type ChangeNotifier,
+  type StorageChange,
+} from '../../src/cluster/index.ts'
 import { parseDatabaseUrl } from '../../src/storage/postgres/database-url.ts'
-import type { Lane, Lanes, Statement } from '../../src/storage/postgres/lanes.ts'
-import { readPosition } from '../../src/storage/postgres/position.ts'
+import type {
+  QueryRunner,
+  ConnectionPools,
+  Statement,
+} from '../../src/storage/postgres/connections.ts'
+import { readPosition } from '../../src/storage/postgres/page-queries.ts'
 import { PostgresEngine } from '../../src/storage/postgres/postgres-engine.ts'
-import { MemoryRoll } from '../../src/storage/index.ts'
-import { PostgresLosses } from '../../src/storage/postgres/postgres-losses.ts'
-import { PostgresLease } from '../../src/storage/postgres/postgres-lease.ts'
-import { Retry } from '../../src/storage/postgres/retry.ts'
-import type { ClusterDatabase } from '../../src/main/cluster-member-options.ts'
-import type { Draws } from '../draws.ts'
+import { MemoryServerRegistry } from '../../src/storage/index.ts'
+import { PostgresLease, PostgresLosses } from '../../src/storage/postgres/postgres-cluster.ts'
+import { Retry } from '../../src/storage/postgres/postgres-faults.ts'
+import type { SharedStorage } from '../../src/main/cluster-member-options.ts'
+import type { RandomStream } from '../random-stream.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { SharedDatabase } from './shared-database.ts'
 import type { SimProcess } from './sim-process.ts'
 
 /** Equal to the timeout of the real connections. */
-const ANSWER_MS_MAX = 12_000
-const LEASE_MS_MAX = 1_000
-const REFUSED_MS_MAX = 20
+const RESPONSE_TIMEOUT_MS = 12_000
+const LEASE_TIMEOUT_MS = 1_000
+const MAX_REFUSAL_DELAY_MS = 20
 /** Longer than a lease: a statement of a former leader may arrive when another leads. */
-const LATE_MS_MAX = 6_000
+const MAX_LATE_MS = 6_000
 /** Longer than a change of leader, shorter than the timeout of a writer. */
-const STRUCK_MS_MAX = 10_000
+const MAX_INTERRUPTED_MS = 10_000
 
 /** Current conditions of the connection between servers and database. */
-export interface DatabaseTrouble {
+export interface DatabaseConditions {
   /** Maximum delay of a statement or its response. */
   delayMsMax: number
   /** Probability that a connection breaks before the statement is executed. */
   lossChance: number
   /** Probability that it breaks afterwards: the statement was executed but the response is lost. */
-  answerLossChance: number
+  responseLossChance: number
   /** Probability that a connection breaks while a statement is in transit, which still arrives. */
   lateChance: number
   /** The database does not respond, because it restarts or its machine is down. */
-  isAway: boolean
+  isDown: boolean
   /** Fault to inject at the next write, while its entry is in transit. */
-  strike: ((sender: string) => void) | undefined
+  interruptWrite: ((sender: string) => void) | undefined
 }
 
 export interface DatabaseLinkOptions {
-  readonly world: VirtualClock
+  readonly virtualClock: VirtualClock
   readonly process: SimProcess
   readonly name: string
   readonly database: SharedDatabase
-  readonly draws: Draws
-  readonly trouble: DatabaseTrouble
+  readonly random: RandomStream
+  readonly conditions: DatabaseConditions
   /** Only this server cannot reach the database. */
-  readonly isCut: () => boolean
+  readonly isPartitioned: () => boolean
 }
 
 /**
  * The database connections of one server: the real engine, lease and retries, over connections on
  * which statements are delayed, lost, or executed without a response.
  */
-export class DatabaseLink implements ClusterDatabase {
+export class DatabaseLink implements SharedStorage {
   readonly name: string
   readonly lease: PostgresLease
   readonly losses: PostgresLosses
   /** No faults are injected here, because it takes no part in decisions. */
-  readonly roll: MemoryRoll
-  readonly bell: LogBell
+  readonly servers: MemoryServerRegistry
+  readonly notifier: ChangeNotifier
   readonly #options: DatabaseLinkOptions
-  readonly #lanes: Lanes
-  readonly #listeners = new Set<(rung: Rung) => void>()
+  readonly #connections: ConnectionPools
+  readonly #listeners = new Set<(rung: StorageChange) => void>()
 
   constructor(options: DatabaseLinkOptions) {
     this.#options = options
-    this.#lanes = {
+    this.#connections = {
       target: parseDatabaseUrl('postgres://reeve@simulation/shared'),
-      append: this.#lane(ANSWER_MS_MAX),
-      keep: this.#lane(ANSWER_MS_MAX),
-      lease: this.#lane(LEASE_MS_MAX),
-      read: { query: (statement) => this.#ask(statement, ANSWER_MS_MAX) },
-      roll: this.#lane(LEASE_MS_MAX),
+      append: this.#newConnection(RESPONSE_TIMEOUT_MS),
+      maintenance: this.#newConnection(RESPONSE_TIMEOUT_MS),
+      lease: this.#newConnection(LEASE_TIMEOUT_MS),
+      read: { query: (statement) => this.#execute(statement, RESPONSE_TIMEOUT_MS) },
+      registry: this.#newConnection(LEASE_TIMEOUT_MS),
       close: async () => undefined,
     }
-    this.name = this.#lanes.target.name
-    this.lease = new PostgresLease(this.#lanes)
-    this.losses = new PostgresLosses(this.#lanes, () => this.#newRetry())
-    this.roll = new MemoryRoll(() => options.world.nowMs)
-    this.bell = { listen: (heard) => this.#listen(heard) }
+    this.name = this.#connections.target.name
+    this.lease = new PostgresLease(this.#connections)
+    this.losses = new PostgresLosses(this.#connections, () => this.#newRetry())
+    this.servers = new MemoryServerRegistry(() => options.virtualClock.nowMs)
+    this.notifier = { subscribe: (heard) => this.#addListener(heard) }
   }
 
   async openEngine(history = new LogHistory()): Promise<PostgresEngine> {
     const retry = this.#newRetry()
     const { position: opened, entry: openedEntry } = await retry.run('opening it', () =>
-      readPosition(this.#lanes.read, this.name),
+      readPosition(this.#connections.read, this.name),
     )
-    return new PostgresEngine({ lanes: this.#lanes, retry, opened, openedEntry, history })
+    return new PostgresEngine({ lanes: this.#connections, retry, opened, openedEntry, history })
   }
 
   #newRetry(): Retry {
     return new Retry({ name: this.name, timing: this.#retryTiming })
   }
 
-  async claim(): Promise<void> {}
+  async assertSameCluster(): Promise<void> {}
 
   async close(): Promise<void> {}
 
   /** Notifies listeners of a write if the connection is up. */
-  ring(rung: Rung): void {
-    const { world, process, draws, trouble } = this.#options
-    if (!this.#isOpen() || draws.chance(trouble.lossChance)) return
-    const delayMs = draws.between(0, trouble.delayMsMax)
-    world.after(delayMs, () => process.enter(() => this.#hear(rung)))
+  ring(rung: StorageChange): void {
+    const { virtualClock, process, random, conditions } = this.#options
+    if (!this.#isReachable() || random.chance(conditions.lossChance)) return
+    const delayMs = random.between(0, conditions.delayMsMax)
+    virtualClock.after(delayMs, () => process.deliver(() => this.#notifyListeners(rung)))
   }
 
-  #hear(rung: Rung): void {
+  #notifyListeners(rung: StorageChange): void {
     for (const heard of this.#listeners) heard(rung)
   }
 
-  #listen(heard: (rung: Rung) => void): Listening {
+  #addListener(heard: (rung: StorageChange) => void): NotifierSubscription {
     this.#listeners.add(heard)
-    const isOpen = (): boolean => this.#isOpen()
+    const isOpen = (): boolean => this.#isReachable()
     return {
-      get canHear() {
+      get isConnected() {
         return isOpen()
       },
       stop: () => void this.#listeners.delete(heard),
     }
   }
 
-  #isOpen(): boolean {
-    return !this.#options.isCut() && !this.#options.trouble.isAway
+  #isReachable(): boolean {
+    return !this.#options.isPartitioned() && !this.#options.conditions.isDown
   }
 
   get #retryTiming() {
@@ -139,46 +147,47 @@ export class DatabaseLink implements ClusterDatabase {
   }
 
   /** One connection, which executes statements in order. */
-  #lane(answerMs: number): Lane {
-    let before: Promise<unknown> = Promise.resolve()
+  #newConnection(answerMs: number): QueryRunner {
+    let previous: Promise<unknown> = Promise.resolve()
     return {
       query: (statement) => {
-        const asked = before.then(() => this.#ask<never>(statement, answerMs))
-        before = asked.catch(() => undefined)
-        return asked
+        const executed = previous.then(() => this.#execute<never>(statement, answerMs))
+        previous = executed.catch(() => undefined)
+        return executed
       },
     }
   }
 
   /** Executes one statement until its response, the end of its connection, or a timeout. */
-  #ask<R>(statement: Statement, answerMs: number): Promise<readonly R[]> {
-    const { world, process, draws, trouble, database, name } = this.#options
+  #execute<R>(statement: Statement, answerMs: number): Promise<readonly R[]> {
+    const { virtualClock, process, random, conditions, database, name } = this.#options
     const { promise, resolve, reject } = Promise.withResolvers<readonly R[]>()
     const fail = (text: string, delayMs = 0): void =>
-      void world.after(delayMs, () => process.enter(() => reject(new Error(text))))
-    const delayMs = (): number => draws.between(0, trouble.delayMsMax)
+      void virtualClock.after(delayMs, () => process.deliver(() => reject(new Error(text))))
+    const delayMs = (): number => random.between(0, conditions.delayMsMax)
     // Some servers notice the lost connection at once; others receive no response.
-    if (!this.#isOpen() && draws.chance(0.5)) {
-      fail('connect ECONNREFUSED', draws.between(0, REFUSED_MS_MAX))
+    if (!this.#isReachable() && random.chance(0.5)) {
+      fail('connect ECONNREFUSED', random.between(0, MAX_REFUSAL_DELAY_MS))
       return promise
     }
     process.after(answerMs, () => reject(new Error('Query read timeout')))
-    if (trouble.strike !== undefined && isAppend(statement)) {
+    if (conditions.interruptWrite !== undefined && isAppend(statement)) {
       // Proof: the engine expects rows in the shape of its own statement.
-      const settle = (answer: unknown): void => resolve(answer as readonly R[])
-      world.after(0, () => this.#deliverLate(statement, settle))
+      const respond = (rows: unknown): void => resolve(rows as readonly R[])
+      virtualClock.after(0, () => this.#interruptWrite(statement, respond))
       return promise
     }
-    const isLate = draws.chance(trouble.lateChance)
+    const isLate = random.chance(conditions.lateChance)
     if (isLate) fail('Connection terminated', delayMs())
-    world.after(isLate ? draws.between(0, LATE_MS_MAX) : delayMs(), () => {
-      if (!this.#isOpen()) return
-      if (draws.chance(trouble.lossChance)) return fail('Connection terminated', delayMs())
+    virtualClock.after(isLate ? random.between(0, MAX_LATE_MS) : delayMs(), () => {
+      if (!this.#isReachable()) return
+      if (random.chance(conditions.lossChance)) return fail('Connection terminated', delayMs())
       // Proof: the engine expects rows in the shape of its own statement.
-      const answer = database.run(statement, { name }) as readonly R[]
-      if (draws.chance(trouble.answerLossChance)) return fail('Connection terminated', delayMs())
-      world.after(delayMs(), () => {
-        if (this.#isOpen()) process.enter(() => resolve(answer))
+      const rows = database.run(statement, { name }) as readonly R[]
+      if (random.chance(conditions.responseLossChance))
+        return fail('Connection terminated', delayMs())
+      virtualClock.after(delayMs(), () => {
+        if (this.#isReachable()) process.deliver(() => resolve(rows))
       })
     })
     return promise
@@ -188,21 +197,21 @@ export class DatabaseLink implements ClusterDatabase {
    * Delivers the entry of an interrupted writer at the worst moment: another server has just
    * acquired the lease and written nothing, so that only its term rejects the entry.
    */
-  #deliverLate(statement: Statement, settle: (answer: unknown) => void): void {
-    const { world, process, trouble, database, name } = this.#options
-    trouble.strike?.(name)
-    trouble.strike = undefined
-    let isOnItsWay = true
+  #interruptWrite(statement: Statement, respond: (rows: unknown) => void): void {
+    const { virtualClock, process, conditions, database, name } = this.#options
+    conditions.interruptWrite?.(name)
+    conditions.interruptWrite = undefined
+    let isInTransit = true
     const deliver = (): void => {
-      if (!isOnItsWay || trouble.isAway) return
-      isOnItsWay = false
-      const answer = database.run(statement, { name })
-      world.after(0, () => {
-        if (this.#isOpen()) process.enter(() => settle(answer))
+      if (!isInTransit || conditions.isDown) return
+      isInTransit = false
+      const rows = database.run(statement, { name })
+      virtualClock.after(0, () => {
+        if (this.#isReachable()) process.deliver(() => respond(rows))
       })
     }
     database.onNextTerm(deliver)
-    world.after(STRUCK_MS_MAX, deliver)
+    virtualClock.after(MAX_INTERRUPTED_MS, deliver)
   }
 }
 

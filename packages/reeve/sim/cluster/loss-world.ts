@@ -1,28 +1,28 @@
 import type { ReadConsistency } from '../../src/http/index.ts'
-import { LEASE } from '../../src/cluster/index.ts'
-import { decodeCommit } from '../../src/state/codec.ts'
+import { DEFAULT_LEASE_TIMING } from '../../src/cluster/index.ts'
+import { decodeCommit } from '../../src/state/commit-codec.ts'
 import { put, type Store } from '../../src/state/index.ts'
-import { unescapeText } from '../../src/storage/embedded/text-escape.ts'
+import { unescapeText } from '../../src/storage/text-escape.ts'
 import { namespaceRow } from '../../src/workload/namespaces.ts'
-import { Draws, NumberedIds } from '../draws.ts'
+import { RandomStream, SequentialIds } from '../random-stream.ts'
 import type { SimulationResult } from '../simulation.ts'
 import { Trace, Violation } from '../trace.ts'
 import { VirtualClock } from '../virtual-clock.ts'
-import type { DatabaseTrouble } from './database-link.ts'
+import type { DatabaseConditions } from './database-link.ts'
 import { SharedDatabase, type WrittenEntry } from './shared-database.ts'
-import { aRequest, SimServer } from './sim-server.ts'
+import { fakeRequest, SimServer } from './sim-server.ts'
 
-const NAMES = ['s1', 's2', 's3'] as const
-const STEP_MS_MAX = 1_500
-const CHECK_MS = 100
-const AWAY_MS_MAX = 12_000
-const FAILOVER_MS_MAX = 6_000
-const BEHIND_MS_MAX = 5_000
-const DECIDE_MS_MAX = 15_000
-const SETTLE_MS = 60_000
+const SERVER_NAMES = ['s1', 's2', 's3'] as const
+const MAX_STEP_MS = 1_500
+const CHECK_INTERVAL_MS = 100
+const MAX_OUTAGE_MS = 12_000
+const MAX_FAILOVER_MS = 6_000
+const MAX_REPLICATION_LAG_MS = 5_000
+const MAX_DECISION_MS = 15_000
+const RECOVERY_MS = 60_000
 /** Maximum drift between the clocks of two machines. */
-const DRIFT_MAX = 0.04
-const TAIL_LINES = 60
+const MAX_CLOCK_DRIFT = 0.04
+const TRACE_TAIL_LINES = 60
 const CONSISTENT: ReadConsistency = {
   answeredBy: 'any',
   isRead: true,
@@ -35,7 +35,7 @@ interface LossOptions {
   readonly print?: ((line: string) => void) | undefined
 }
 
-interface Acknowledged {
+interface AcknowledgedWrite {
   readonly name: string
   readonly index: number
 }
@@ -48,7 +48,7 @@ interface Acknowledged {
  */
 export async function simulateLoss(options: LossOptions): Promise<SimulationResult> {
   const world = new LossWorld(options)
-  await world.live()
+  await world.run()
   return world.result()
 }
 
@@ -56,100 +56,102 @@ class LossWorld {
   readonly #seed: number
   readonly #clock = new VirtualClock()
   readonly #trace: Trace
-  readonly #draws: Draws
+  readonly #random: RandomStream
   readonly #servers: readonly SimServer[]
   readonly #database: SharedDatabase
-  readonly #trouble: DatabaseTrouble = {
+  readonly #conditions: DatabaseConditions = {
     delayMsMax: 3,
     lossChance: 0,
-    answerLossChance: 0,
+    responseLossChance: 0,
     lateChance: 0,
-    isAway: false,
-    strike: undefined,
+    isDown: false,
+    interruptWrite: undefined,
   }
-  readonly #cut = new Set<string>()
+  readonly #partitioned = new Set<string>()
   /** The namespaces written by each entry of the log in the database. */
-  #written = new Map<number, readonly string[]>()
-  readonly #acknowledged: Acknowledged[] = []
+  #namespacesByIndex = new Map<number, readonly string[]>()
+  readonly #acknowledged: AcknowledgedWrite[] = []
   /** Every loss ever recorded, even if the database has since lost the record. */
-  readonly #reported = new Map<string, { from: number; to: number }>()
+  readonly #reportedLosses = new Map<string, { from: number; to: number }>()
   #failovers = 0
   #failoverMs = 0
-  #lost = 0
-  #names = 0
-  #isDeciding = false
+  #lostCount = 0
+  #namespaceCount = 0
+  #isDecisionPending = false
   #violation: Violation | undefined
 
   constructor({ seed, print }: LossOptions) {
     this.#seed = seed
     this.#trace = new Trace(() => this.#clock.elapsedMs / 1_000, print)
-    this.#draws = new Draws(seed, 'losses')
+    this.#random = new RandomStream(seed, 'losses')
     this.#database = new SharedDatabase({
       nowMs: () => this.#clock.nowMs,
-      appended: (entries) => this.#appended(entries),
-      moved: () => this.#ring('lease'),
+      onAppended: (entries) => this.#onAppended(entries),
+      onLeaseChanged: () => this.#notify('lease'),
     })
-    this.#servers = NAMES.map((name) => this.#makeServer(name))
+    this.#servers = SERVER_NAMES.map((name) => this.#makeServer(name))
   }
 
   #makeServer(name: string): SimServer {
-    const draws = new Draws(this.#seed, `server ${name}`)
+    const random = new RandomStream(this.#seed, `server ${name}`)
     return new SimServer({
       name,
-      world: this.#clock,
-      rate: 1 + (draws.next() * 2 - 1) * DRIFT_MAX,
+      virtualClock: this.#clock,
+      rate: 1 + (random.next() * 2 - 1) * MAX_CLOCK_DRIFT,
       skew: { ms: 0 },
       link: {
         database: this.#database,
-        draws: new Draws(this.#seed, `database link ${name}`),
-        trouble: this.#trouble,
-        isCut: () => this.#cut.has(name),
+        random: new RandomStream(this.#seed, `database link ${name}`),
+        conditions: this.#conditions,
+        isPartitioned: () => this.#partitioned.has(name),
       },
-      parts: {
-        ids: new NumberedIds('1'),
-        random: new Draws(this.#seed, `leader ${name}`),
-        say: (text) => this.#trace.say(text),
-        sent: () => undefined,
-        blame: ({ message }) => this.#blame('a leader keeps its promises', message),
-        mistake: (text) => {
+      leaderParts: {
+        ids: new SequentialIds('1'),
+        random: new RandomStream(this.#seed, `leader ${name}`),
+        trace: (text) => this.#trace.log(text),
+        onSent: () => undefined,
+        reportViolation: ({ message }) =>
+          this.#reportViolation('a leader keeps its promises', message),
+        onBug: (text) => {
           // A leader is rejected after a failover before it knows the reason.
-          if (!text.startsWith('checkpoint failed')) this.#blame('loops make no mistakes', text)
+          if (!text.startsWith('checkpoint failed'))
+            this.#reportViolation('loops make no mistakes', text)
         },
       },
-      isCalm: () => false,
-      opened: () => undefined,
-      revealed: () => undefined,
-      ended: (server) => server.start(),
+      areFaultsStopped: () => false,
+      onOpened: () => undefined,
+      onPublished: () => undefined,
+      onExit: (server) => server.start(),
     })
   }
 
-  async live(): Promise<void> {
+  async run(): Promise<void> {
     for (const server of this.#servers) server.start()
-    this.#watch()
-    await this.#pass(3_000)
-    const steps = this.#draws.between(15, 50)
+    this.#checkPeriodically()
+    await this.#advance(3_000)
+    const steps = this.#random.between(15, 50)
     for (let step = 0; step < steps && this.#violation === undefined; step++) {
       this.#write()
-      if (this.#draws.chance(0.15)) this.#disturb()
-      if (this.#draws.chance(0.08)) this.#failOver()
-      await this.#pass(this.#draws.between(0, STEP_MS_MAX))
+      if (this.#random.chance(0.15)) this.#injectOutage()
+      if (this.#random.chance(0.08)) this.#failOver()
+      await this.#advance(this.#random.between(0, MAX_STEP_MS))
     }
-    this.#trace.say('everything is mended')
-    await this.#pass(AWAY_MS_MAX)
-    this.#cut.clear()
+    this.#trace.log('everything is mended')
+    await this.#advance(MAX_OUTAGE_MS)
+    this.#partitioned.clear()
     for (const server of this.#servers) server.process.resume()
-    await this.#pass(SETTLE_MS)
-    this.#judge()
+    await this.#advance(RECOVERY_MS)
+    this.#checkFinalState()
   }
 
   result(): SimulationResult {
     return {
       seed: this.#seed,
       violation: this.#violation,
-      tail: this.#violation === undefined ? [] : this.#trace.tail(TAIL_LINES),
+      tail: this.#violation === undefined ? [] : this.#trace.tail(TRACE_TAIL_LINES),
       commitHash: '',
       commits: this.#database.lastIndex,
-      crashes: this.#lost,
+      crashes: this.#lostCount,
       faults: this.#failovers,
       allocations: 0,
       failedDeployments: 0,
@@ -157,34 +159,34 @@ class LossWorld {
     }
   }
 
-  async #pass(ms: number): Promise<void> {
+  async #advance(ms: number): Promise<void> {
     await this.#clock.advance(ms, () => this.#violation !== undefined)
   }
 
-  #blame(invariant: string, what: string): void {
-    if (this.#violation === undefined) this.#trace.say(`VIOLATION ${invariant}: ${what}`)
-    this.#violation ??= new Violation(invariant, what)
+  #reportViolation(invariant: string, details: string): void {
+    if (this.#violation === undefined) this.#trace.log(`VIOLATION ${invariant}: ${details}`)
+    this.#violation ??= new Violation(invariant, details)
   }
 
-  #ring(rung: 'log' | 'lease'): void {
-    for (const server of this.#servers) server.ring(rung)
+  #notify(rung: 'log' | 'lease'): void {
+    for (const server of this.#servers) server.notify(rung)
   }
 
-  #appended(entries: readonly WrittenEntry[]): void {
+  #onAppended(entries: readonly WrittenEntry[]): void {
     for (const { index, text } of entries) {
       const { rows } = decodeCommit(unescapeText(text))
       const names = rows.filter(({ table }) => table === 'namespaces').map(({ key }) => key)
-      this.#written.set(index, names)
+      this.#namespacesByIndex.set(index, names)
     }
-    this.#ring('log')
+    this.#notify('log')
   }
 
   /** Creates a namespace; the client may receive an acknowledgement. */
   #write(): void {
     const leader = this.#servers.find((server) => server.leading !== undefined)
     if (leader === undefined) return
-    const Name = `n${++this.#names}`
-    leader.process.enter(() => {
+    const Name = `n${++this.#namespaceCount}`
+    leader.process.deliver(() => {
       const store = leader.leading?.store
       if (store === undefined) return
       try {
@@ -198,23 +200,23 @@ class LossWorld {
           () => undefined,
         )
       } catch (thrown) {
-        this.#trace.say(`${Name} is refused: ${String(thrown)}`)
+        this.#trace.log(`${Name} is refused: ${String(thrown)}`)
       }
     })
   }
 
   /** Pauses a server or partitions it from the database. */
-  #disturb(): void {
-    const server = this.#draws.pick(this.#servers)
+  #injectOutage(): void {
+    const server = this.#random.pick(this.#servers)
     if (server === undefined) return
-    const lastsMs = this.#draws.between(100, AWAY_MS_MAX)
-    const isPaused = this.#draws.chance(0.5)
-    this.#trace.say(`${server.name} is ${isPaused ? 'paused' : 'cut off'} for ${lastsMs} ms`)
+    const durationMs = this.#random.between(100, MAX_OUTAGE_MS)
+    const isPaused = this.#random.chance(0.5)
+    this.#trace.log(`${server.name} is ${isPaused ? 'paused' : 'cut off'} for ${durationMs} ms`)
     if (isPaused) server.process.pause()
-    else this.#cut.add(server.name)
-    this.#clock.after(lastsMs, () => {
+    else this.#partitioned.add(server.name)
+    this.#clock.after(durationMs, () => {
       if (isPaused) server.process.resume()
-      else this.#cut.delete(server.name)
+      else this.#partitioned.delete(server.name)
     })
   }
 
@@ -223,37 +225,37 @@ class LossWorld {
    * promoted.
    */
   #failOver(): void {
-    const [copy, written] = [this.#database.copy(), new Map(this.#written)]
-    const behindMs = this.#draws.chance(0.3) ? 0 : this.#draws.between(0, BEHIND_MS_MAX)
-    this.#clock.after(behindMs, () => {
+    const [copy, written] = [this.#database.copy(), new Map(this.#namespacesByIndex)]
+    const lagMs = this.#random.chance(0.3) ? 0 : this.#random.between(0, MAX_REPLICATION_LAG_MS)
+    this.#clock.after(lagMs, () => {
       const lost = this.#database.lastIndex - copy.head.lastIndex
-      this.#trace.say(`the database fails over to index ${copy.head.lastIndex}, ${lost} are lost`)
-      this.#noteLosses()
-      this.#trouble.isAway = true
+      this.#trace.log(`the database fails over to index ${copy.head.lastIndex}, ${lost} are lost`)
+      this.#recordLosses()
+      this.#conditions.isDown = true
       this.#database.promote(copy)
       this.#failovers += 1
       this.#failoverMs = this.#clock.elapsedMs
-      this.#written = new Map(written)
-      this.#clock.after(this.#draws.between(0, FAILOVER_MS_MAX), () => {
-        this.#trouble.isAway = false
+      this.#namespacesByIndex = new Map(written)
+      this.#clock.after(this.#random.between(0, MAX_FAILOVER_MS), () => {
+        this.#conditions.isDown = false
       })
     })
   }
 
-  #watch(): void {
-    this.#noteLosses()
-    for (const server of this.#servers) this.#check(server)
+  #checkPeriodically(): void {
+    this.#recordLosses()
+    for (const server of this.#servers) this.#checkServer(server)
     const leader = this.#servers.find((server) => server.leading !== undefined)
-    if (leader !== undefined) this.#readConsistently(leader)
-    if (this.#database.hasOpenLoss) this.#decide()
-    this.#clock.after(CHECK_MS, () => this.#watch())
+    if (leader !== undefined) this.#checkConsistentRead(leader)
+    if (this.#database.hasOpenLoss) this.#scheduleAcceptance()
+    this.#clock.after(CHECK_INTERVAL_MS, () => this.#checkPeriodically())
   }
 
-  #noteLosses(): void {
+  #recordLosses(): void {
     for (const loss of this.#database.listLosses()) {
       const [from, to] = [Number(loss['from_index']), Number(loss['to_index'])]
-      const known = this.#reported.get(String(loss['id'])) ?? { from, to }
-      this.#reported.set(String(loss['id']), {
+      const known = this.#reportedLosses.get(String(loss['id'])) ?? { from, to }
+      this.#reportedLosses.set(String(loss['id']), {
         from: Math.min(from, known.from),
         to: Math.max(to, known.to),
       })
@@ -261,13 +263,13 @@ class LossWorld {
   }
 
   /** An operator accepts the loss after a while. */
-  #decide(): void {
-    if (this.#isDeciding) return
-    this.#isDeciding = true
-    this.#clock.after(this.#draws.between(0, DECIDE_MS_MAX), () => {
-      this.#isDeciding = false
+  #scheduleAcceptance(): void {
+    if (this.#isDecisionPending) return
+    this.#isDecisionPending = true
+    this.#clock.after(this.#random.between(0, MAX_DECISION_MS), () => {
+      this.#isDecisionPending = false
       const leader = this.#servers.find((server) => server.isLeading && server.process.isRunning)
-      leader?.acceptLoss().catch((thrown: unknown) => this.#trace.say(String(thrown)))
+      leader?.acceptLoss().catch((thrown: unknown) => this.#trace.log(String(thrown)))
     })
   }
 
@@ -275,67 +277,74 @@ class LossWorld {
    * A server that contacted the database after the failover must serve the database's state. So
    * must a server that claims to lead once all leases from before have expired.
    */
-  #check(server: SimServer): void {
-    const opened = server.opened
+  #checkServer(server: SimServer): void {
+    const opened = server.openServer
     if (opened === undefined || !server.process.isRunning) return
     const sinceMs = this.#clock.elapsedMs - this.#failoverMs
-    const contactMs = (opened.gate.staleness().lastContactMs + 1) / (1 - DRIFT_MAX)
-    const isBound = server.isLeading ? sinceMs > LEASE.ttlMs / (1 - DRIFT_MAX) : contactMs < sinceMs
-    if (isBound) this.#compare(server, opened.leader.store, server.isLeading ? 'leads' : 'follows')
+    const contactMs = (opened.gate.staleness().lastContactMs + 1) / (1 - MAX_CLOCK_DRIFT)
+    const mustMatch = server.isLeading
+      ? sinceMs > DEFAULT_LEASE_TIMING.ttlMs / (1 - MAX_CLOCK_DRIFT)
+      : contactMs < sinceMs
+    if (mustMatch)
+      this.#compareWithDatabase(server, opened.leader.store, server.isLeading ? 'leads' : 'follows')
   }
 
   /** A read confirmed by the current database. */
-  #readConsistently(server: SimServer): void {
-    const opened = server.opened
+  #checkConsistentRead(server: SimServer): void {
+    const opened = server.openServer
     if (opened === undefined) return
     const failovers = this.#failovers
-    const route = opened.gate.route(aRequest('GET', '/v1/namespaces?consistent'), CONSISTENT)
+    const route = opened.gate.route(fakeRequest('GET', '/v1/namespaces?consistent'), CONSISTENT)
     if (route !== 'linearizable') return
     const read = async (): Promise<void> => {
       const isConfirmed = await opened.gate.confirmLeadership()
-      if (isConfirmed && failovers === this.#failovers && server.opened === opened)
-        this.#compare(server, opened.leader.store, 'reads consistently')
+      if (isConfirmed && failovers === this.#failovers && server.openServer === opened)
+        this.#compareWithDatabase(server, opened.leader.store, 'reads consistently')
     }
     void read()
   }
 
-  #compare(server: SimServer, store: Store, how: string): void {
-    const shown = [...store.tables.namespaces.keys()].toSorted()
+  #compareWithDatabase(server: SimServer, store: Store, situation: string): void {
+    const actual = [...store.tables.namespaces.keys()].toSorted()
     const isDurable = store.durableIndex === store.index
     // Commits that are not durable are not served.
     if (!isDurable) return
-    const wanted = new Set<string>()
-    for (const [index, names] of this.#written)
-      if (index <= store.index) for (const name of names) wanted.add(name)
-    const expected = [...wanted].toSorted()
-    if (shown.join() === expected.join() && store.index <= this.#database.lastIndex) return
-    const more = shown.filter((name) => !wanted.has(name))
-    const less = expected.filter((name) => !shown.includes(name))
-    this.#blame(
+    const expectedNames = new Set<string>()
+    for (const [index, names] of this.#namespacesByIndex)
+      if (index <= store.index) for (const name of names) expectedNames.add(name)
+    const expected = [...expectedNames].toSorted()
+    if (actual.join() === expected.join() && store.index <= this.#database.lastIndex) return
+    const extra = actual.filter((name) => !expectedNames.has(name))
+    const missing = expected.filter((name) => !actual.includes(name))
+    this.#reportViolation(
       'no server answers from a state that the database does not have',
-      `${server.name} ${how} at index ${store.index}: has ${more.join()}, lacks ${less.join()}`,
+      `${server.name} ${situation} at index ${store.index}: has ${extra.join()}, lacks ${missing.join()}`,
     )
   }
 
-  #judge(): void {
+  #checkFinalState(): void {
     if (this.#violation !== undefined) return
     for (const server of this.#servers) {
-      const store = server.opened?.leader.store
-      if (store === undefined) return this.#blame('every server comes back', server.name)
+      const store = server.openServer?.leader.store
+      if (store === undefined) return this.#reportViolation('every server comes back', server.name)
       if (store.index !== this.#database.lastIndex)
-        return this.#blame('every server has all of the log', `${server.name} ${store.index}`)
-      this.#compare(server, store, 'ends')
+        return this.#reportViolation(
+          'every server has all of the log',
+          `${server.name} ${store.index}`,
+        )
+      this.#compareWithDatabase(server, store, 'ends')
     }
     if (!this.#servers.some((server) => server.isLeading))
-      return this.#blame('a leader comes back', 'nobody leads')
-    if (this.#database.hasOpenLoss) return this.#blame('losses are accepted', 'one is open')
-    const there = new Set([...this.#written.values()].flat())
+      return this.#reportViolation('a leader comes back', 'nobody leads')
+    if (this.#database.hasOpenLoss)
+      return this.#reportViolation('losses are accepted', 'one is open')
+    const present = new Set([...this.#namespacesByIndex.values()].flat())
     for (const { name, index } of this.#acknowledged) {
-      if (there.has(name)) continue
-      this.#lost += 1
-      const ranges = [...this.#reported.values()]
+      if (present.has(name)) continue
+      this.#lostCount += 1
+      const ranges = [...this.#reportedLosses.values()]
       if (!ranges.some(({ from, to }) => from <= index && index <= to))
-        this.#blame('every lost commit is reported', `${name} at index ${index}`)
+        this.#reportViolation('every lost commit is reported', `${name} at index ${index}`)
     }
   }
 }

@@ -1,29 +1,29 @@
 import type { ReadConsistency } from '../../src/http/index.ts'
-import { decodeCommit, encodeCommit } from '../../src/state/codec.ts'
+import { decodeCommit, encodeCommit } from '../../src/state/commit-codec.ts'
 import type { Commit } from '../../src/state/index.ts'
-import { escapeText, unescapeText } from '../../src/storage/embedded/text-escape.ts'
-import type { Draws } from '../draws.ts'
-import type { ServerChannel } from '../channel-socket.ts'
+import { escapeText, unescapeText } from '../../src/storage/text-escape.ts'
+import type { RandomStream } from '../random-stream.ts'
+import type { ServerChannel } from '../network.ts'
 import { jumpWithDeadlines } from '../invariants/deadlines.ts'
-import type { Leader } from '../leader.ts'
-import type { ServerFault, Serving } from '../serving.ts'
+import type { SimLeader } from '../sim-leader.ts'
+import type { ServerFault, ServerBackend } from '../server-backend.ts'
 import { Violation } from '../trace.ts'
 import type { World } from '../world.ts'
-import type { ClusterView } from './cluster-view.ts'
-import type { DatabaseTrouble } from './database-link.ts'
+import type { SimCluster } from './sim-cluster.ts'
+import type { DatabaseConditions } from './database-link.ts'
 import { clockFaults, clusterFaults } from './cluster-faults.ts'
 import { RegisterClients } from './register-clients.ts'
 import { SharedDatabase, type Sender, type WrittenEntry } from './shared-database.ts'
-import { aRequest, SimServer } from './sim-server.ts'
+import { fakeRequest, SimServer } from './sim-server.ts'
 
-const NAMES = ['s1', 's2', 's3'] as const
-const RESTART_MS_MAX = 5_000
+const SERVER_NAMES = ['s1', 's2', 's3'] as const
+const MAX_RESTART_DELAY_MS = 5_000
 /** Maximum drift between the clocks of two machines. */
-const DRIFT_MAX = 0.04
-const WALL_SKEW_MS_MAX = 300
-const WATCH_MS = 250
+const MAX_CLOCK_DRIFT = 0.04
+const MAX_WALL_SKEW_MS = 300
+const WATCH_INTERVAL_MS = 250
 /** Longer than a lease plus a start: the leader after this time stays leader. */
-const CALM_MS = 20_000
+const STABLE_LEADER_MS = 20_000
 const NODE_CHANNEL = '/v1/node/channel'
 const NODE_CONSISTENCY: ReadConsistency = {
   answeredBy: 'leader',
@@ -33,47 +33,49 @@ const NODE_CONSISTENCY: ReadConsistency = {
 }
 
 /** Several servers that share one database. */
-export class ServerCluster implements Serving, ClusterView {
+export class ServerCluster implements ServerBackend, SimCluster {
   readonly faults: readonly ServerFault[]
   readonly clockFaults: readonly ServerFault[]
   readonly servers: readonly SimServer[]
-  readonly trouble: DatabaseTrouble = {
+  readonly databaseConditions: DatabaseConditions = {
     delayMsMax: 3,
     lossChance: 0,
-    answerLossChance: 0,
+    responseLossChance: 0,
     lateChance: 0,
-    isAway: false,
-    strike: undefined,
+    isDown: false,
+    interruptWrite: undefined,
   }
   readonly world: World
   readonly clients: RegisterClients
   readonly #database: SharedDatabase
-  readonly #draws: Draws
+  readonly #random: RandomStream
   /** Partitioned pairs: two servers, a server and a node, or a server and the database. */
-  readonly #apart = new Set<string>()
-  readonly #skews = new Map<string, { ms: number; readonly atFirstMs: number }>()
+  readonly #partitions = new Set<string>()
+  readonly #clockSkews = new Map<string, { ms: number; readonly atFirstMs: number }>()
   /** All entries ever written, by index. */
-  readonly #texts: string[] = ['']
-  readonly #writers = new Map<number, string>()
+  readonly #entryTexts: string[] = ['']
+  readonly #writerByTerm = new Map<number, string>()
   /** The last commit that each server has published. */
-  readonly #told = new Map<SimServer, number>()
+  readonly #lastPublished = new Map<SimServer, number>()
   /** The servers through which a node's connection goes. */
-  readonly #paths = new Map<string, readonly SimServer[]>()
+  readonly #nodeRoutes = new Map<string, readonly SimServer[]>()
   /** Lengths of the log over time, to check how recent a follower claims to be. */
-  readonly #lengths: { readonly atMs: number; readonly index: number }[] = [{ atMs: 0, index: 0 }]
-  #readFrom: Leader | undefined
+  readonly #logLengths: { readonly atMs: number; readonly index: number }[] = [
+    { atMs: 0, index: 0 },
+  ]
+  #readerLeader: SimLeader | undefined
   #crashes = 0
-  #isCalm = false
+  #areFaultsStopped = false
 
   constructor(world: World) {
     this.world = world
-    this.#draws = world.draws('cluster')
+    this.#random = world.randomStream('cluster')
     this.#database = new SharedDatabase({
       nowMs: () => world.clock.nowMs,
-      appended: (entries, by) => this.#appended(entries, by),
-      moved: () => this.#ring('lease'),
+      onAppended: (entries, by) => this.#onAppended(entries, by),
+      onLeaseChanged: () => this.#notify('lease'),
     })
-    this.servers = NAMES.map((name) => this.#makeServer(name))
+    this.servers = SERVER_NAMES.map((name) => this.#makeServer(name))
     this.faults = clusterFaults(this)
     this.clockFaults = clockFaults(this)
     this.clients = new RegisterClients(this)
@@ -81,30 +83,30 @@ export class ServerCluster implements Serving, ClusterView {
 
   #makeServer(name: string): SimServer {
     const { world } = this
-    const draws = world.draws(`server ${name}`)
-    const atFirstMs = draws.between(-WALL_SKEW_MS_MAX, WALL_SKEW_MS_MAX)
-    const skew = { ms: atFirstMs, atFirstMs }
-    this.#skews.set(name, skew)
+    const random = world.randomStream(`server ${name}`)
+    const initialMs = random.between(-MAX_WALL_SKEW_MS, MAX_WALL_SKEW_MS)
+    const skew = { ms: initialMs, atFirstMs: initialMs }
+    this.#clockSkews.set(name, skew)
     return new SimServer({
       name,
-      world: world.clock,
-      rate: 1 + (draws.next() * 2 - 1) * DRIFT_MAX,
+      virtualClock: world.clock,
+      rate: 1 + (random.next() * 2 - 1) * MAX_CLOCK_DRIFT,
       skew,
       link: {
         database: this.#database,
-        draws: world.draws(`database link ${name}`),
-        trouble: this.trouble,
-        isCut: () => this.isApart(name, 'database'),
+        random: world.randomStream(`database link ${name}`),
+        conditions: this.databaseConditions,
+        isPartitioned: () => this.isPartitioned(name, 'database'),
       },
-      parts: world.leaderParts,
-      isCalm: () => this.#isCalm,
-      opened: (server, index) => this.#told.set(server, index),
-      revealed: (server, commits) => this.#checkRevealed(server, commits),
-      ended: (server) => this.#startLater(server),
+      leaderParts: world.leaderParts,
+      areFaultsStopped: () => this.#areFaultsStopped,
+      onOpened: (server, index) => this.#lastPublished.set(server, index),
+      onPublished: (server, commits) => this.#checkPublished(server, commits),
+      onExit: (server) => this.#scheduleStart(server),
     })
   }
 
-  get leader(): Leader | undefined {
+  get leader(): SimLeader | undefined {
     return this.servers.find((server) => server.leading !== undefined)?.leading
   }
 
@@ -114,7 +116,7 @@ export class ServerCluster implements Serving, ClusterView {
 
   async open(): Promise<void> {
     for (const server of this.servers) server.start()
-    this.#watch()
+    this.#checkPeriodically()
     this.clients.start()
   }
 
@@ -126,67 +128,68 @@ export class ServerCluster implements Serving, ClusterView {
   kill(server: SimServer, reason: string): void {
     if (server.process.isDead) return
     this.#crashes += 1
-    this.world.trace.say(`${server.name} dies: ${reason}`)
+    this.world.trace.log(`${server.name} dies: ${reason}`)
     server.kill()
-    this.#gone(server)
+    this.#onServerExit(server)
   }
 
   stop(server: SimServer): void {
     if (!server.process.isRunning) return
-    this.world.trace.say(`${server.name} is asked to stop`)
-    void server.stop().then(() => this.#gone(server))
+    this.world.trace.log(`${server.name} stops gracefully`)
+    void server.stop().then(() => this.#onServerExit(server))
   }
 
-  #gone(server: SimServer): void {
-    for (const [nodeId, path] of this.#paths)
-      if (path.includes(server)) this.world.network.cut(nodeId)
-    this.#startLater(server)
+  #onServerExit(server: SimServer): void {
+    for (const [nodeId, path] of this.#nodeRoutes)
+      if (path.includes(server)) this.world.network.dropConnections(nodeId)
+    this.#scheduleStart(server)
   }
 
-  #startLater(server: SimServer): void {
-    this.world.clock.after(this.#draws.between(0, RESTART_MS_MAX), () => server.start())
+  #scheduleStart(server: SimServer): void {
+    this.world.clock.after(this.#random.between(0, MAX_RESTART_DELAY_MS), () => server.start())
   }
 
-  part(a: string, b: string): void {
-    this.#apart.add([a, b].toSorted().join(' '))
-    for (const [nodeId, path] of this.#paths)
-      if (path.some(({ name }) => this.isApart(nodeId, name))) this.world.network.cut(nodeId)
+  partition(a: string, b: string): void {
+    this.#partitions.add([a, b].toSorted().join(' '))
+    for (const [nodeId, path] of this.#nodeRoutes)
+      if (path.some(({ name }) => this.isPartitioned(nodeId, name)))
+        this.world.network.dropConnections(nodeId)
   }
 
-  join(a: string, b: string): void {
-    this.#apart.delete([a, b].toSorted().join(' '))
+  heal(a: string, b: string): void {
+    this.#partitions.delete([a, b].toSorted().join(' '))
   }
 
-  isApart(a: string, b: string): boolean {
-    return this.#apart.has([a, b].toSorted().join(' '))
+  isPartitioned(a: string, b: string): boolean {
+    return this.#partitions.has([a, b].toSorted().join(' '))
   }
 
-  get isCalm(): boolean {
-    return this.#isCalm
+  get areFaultsStopped(): boolean {
+    return this.#areFaultsStopped
   }
 
   setClock(server: SimServer, aheadMs: number): void {
-    const skew = this.#skews.get(server.name)
+    const skew = this.#clockSkews.get(server.name)
     if (skew === undefined) return
     jumpWithDeadlines(
       server.leading,
       () => {
         skew.ms = skew.atFirstMs + aheadMs
       },
-      (work) => this.world.guard(work),
+      (work) => this.world.catchViolation(work),
     )
   }
 
-  calm(): void {
-    this.#isCalm = true
-    this.#apart.clear()
-    Object.assign(this.trouble, {
+  stopFaults(): void {
+    this.#areFaultsStopped = true
+    this.#partitions.clear()
+    Object.assign(this.databaseConditions, {
       delayMsMax: 1,
       lossChance: 0,
-      answerLossChance: 0,
+      responseLossChance: 0,
       lateChance: 0,
-      isAway: false,
-      strike: undefined,
+      isDown: false,
+      interruptWrite: undefined,
     })
     this.clients.stop()
     for (const server of this.servers) {
@@ -195,101 +198,103 @@ export class ServerCluster implements Serving, ClusterView {
       this.setClock(server, 0)
       server.memory.share = 0
       server.checkMemory()
-      server.opened?.leader.calm()
+      server.openServer?.leader.stopFaults()
     }
-    this.world.clock.after(CALM_MS, () => this.#restFollowers())
+    this.world.clock.after(STABLE_LEADER_MS, () => this.#pauseFollowers())
   }
 
   /** Stops polling of an idle log, which is most of the cost of a quiet hour. */
-  #restFollowers(): void {
+  #pauseFollowers(): void {
     for (const server of this.servers) {
       if (server.isLeading) continue
-      for (const [nodeId, path] of this.#paths)
-        if (path.includes(server)) this.world.network.cut(nodeId)
+      for (const [nodeId, path] of this.#nodeRoutes)
+        if (path.includes(server)) this.world.network.dropConnections(nodeId)
       server.process.pause()
     }
   }
 
   accept(nodeId: string): ((channel: ServerChannel) => void) | undefined {
-    const able = this.servers.filter(
+    const reachable = this.servers.filter(
       ({ name, process }) =>
-        !this.isApart(nodeId, name) && (this.#isCalm ? process.isRunning : !process.isDead),
+        !this.isPartitioned(nodeId, name) &&
+        (this.#areFaultsStopped ? process.isRunning : !process.isDead),
     )
-    const entry = this.#draws.pick(able)
+    const entry = this.#random.pick(reachable)
     if (entry === undefined) return undefined
-    return (channel) => entry.process.enter(() => this.#take(channel, { nodeId, path: [entry] }))
+    return (channel) =>
+      entry.process.deliver(() => this.#routeConnection(channel, { nodeId, path: [entry] }))
   }
 
   /** A node's connection has reached the last server of its route. */
-  #take(channel: ServerChannel, { nodeId, path }: Dialled): void {
+  #routeConnection(channel: ServerChannel, { nodeId, path }: RoutedConnection): void {
     const server = path.at(-1)
-    const opened = server?.opened
+    const opened = server?.openServer
     if (server === undefined || opened === undefined) return channel.close()
-    const answerer = opened.gate.route(aRequest('GET', NODE_CHANNEL), NODE_CONSISTENCY)
-    if (answerer === 'local' || answerer === 'linearizable') {
-      this.#paths.set(nodeId, path)
-      return opened.leader.accept(through(path, channel))
+    const route = opened.gate.route(fakeRequest('GET', NODE_CHANNEL), NODE_CONSISTENCY)
+    if (route === 'local' || route === 'linearizable') {
+      this.#nodeRoutes.set(nodeId, path)
+      return opened.leader.accept(routedChannel(path, channel))
     }
     const next = this.serverAt(server.knownLeader)
     // Forwarded at most once.
-    if (answerer === 'no-leader' || path.length > 1 || next === undefined) return channel.close()
-    if (next.process.isDead || this.isApart(server.name, next.name)) return channel.close()
-    next.process.enter(() => this.#take(channel, { nodeId, path: [server, next] }))
+    if (route === 'no-leader' || path.length > 1 || next === undefined) return channel.close()
+    if (next.process.isDead || this.isPartitioned(server.name, next.name)) return channel.close()
+    next.process.deliver(() => this.#routeConnection(channel, { nodeId, path: [server, next] }))
   }
 
   serverAt(address: string): SimServer | undefined {
     return this.servers.find((server) => server.address === address)
   }
 
-  lengthAt(elapsedMs: number): number {
-    return this.#lengths.findLast(({ atMs }) => atMs <= elapsedMs)?.index ?? 0
+  logLengthAt(elapsedMs: number): number {
+    return this.#logLengths.findLast(({ atMs }) => atMs <= elapsedMs)?.index ?? 0
   }
 
   /** Invariant: at most one server claims to lead at any time. */
-  checkClaims(): void {
-    const claiming = this.servers.filter((server) => server.isLeading)
-    if (claiming.length < 2) return
-    const names = claiming.map(({ name }) => name).join(' and ')
-    this.world.blame(new Violation('one leader at a time', names))
+  checkSingleLeader(): void {
+    const leaders = this.servers.filter((server) => server.isLeading)
+    if (leaders.length < 2) return
+    const names = leaders.map(({ name }) => name).join(' and ')
+    this.world.reportViolation(new Violation('one leader at a time', names))
   }
 
-  #appended(entries: readonly WrittenEntry[], by: Sender): void {
+  #onAppended(entries: readonly WrittenEntry[], by: Sender): void {
     const { world } = this
     for (const { term, text, index } of entries) {
-      const writer = this.#writers.get(term) ?? by.name
-      this.#writers.set(term, writer)
+      const writer = this.#writerByTerm.get(term) ?? by.name
+      this.#writerByTerm.set(term, writer)
       if (writer !== by.name || term !== this.#database.term)
-        world.blame(
+        world.reportViolation(
           new Violation(
             'one writer for each term',
             `${by.name} wrote ${index} in term ${term} of ${writer}; the last is ${this.#database.term}`,
           ),
         )
-      this.#texts[index] = text
-      world.written(text)
+      this.#entryTexts[index] = text
+      world.onWritten(text)
     }
-    this.#lengths.push({ atMs: world.clock.elapsedMs, index: this.#database.lastIndex })
-    world.committed(entries.map(({ text }) => decodeCommit(unescapeText(text))))
-    this.#ring('log')
-    this.checkClaims()
+    this.#logLengths.push({ atMs: world.clock.elapsedMs, index: this.#database.lastIndex })
+    world.onCommitted(entries.map(({ text }) => decodeCommit(unescapeText(text))))
+    this.#notify('log')
+    this.checkSingleLeader()
   }
 
-  #ring(rung: 'log' | 'lease'): void {
-    for (const server of this.servers) server.ring(rung)
+  #notify(rung: 'log' | 'lease'): void {
+    for (const server of this.servers) server.notify(rung)
   }
 
   /** Invariant: a server publishes the entries of the log, completely and in order. */
-  #checkRevealed(server: SimServer, commits: readonly Commit[]): void {
+  #checkPublished(server: SimServer, commits: readonly Commit[]): void {
     for (const commit of commits) {
-      const before = this.#told.get(server) ?? 0
-      this.#told.set(server, commit.index)
-      const isNext = commit.index === before + 1
-      const isWritten = this.#texts[commit.index] === escapeText(encodeCommit(commit).join(''))
+      const previous = this.#lastPublished.get(server) ?? 0
+      this.#lastPublished.set(server, commit.index)
+      const isNext = commit.index === previous + 1
+      const isWritten = this.#entryTexts[commit.index] === escapeText(encodeCommit(commit).join(''))
       if (isNext && isWritten) continue
-      this.world.blame(
+      this.world.reportViolation(
         new Violation(
           'every server tells the log',
-          `${server.name} told of ${commit.index} after ${before}${isWritten ? '' : ', which the log has otherwise'}`,
+          `${server.name} told of ${commit.index} after ${previous}${isWritten ? '' : ', which the log has otherwise'}`,
         ),
       )
     }
@@ -299,58 +304,58 @@ export class ServerCluster implements Serving, ClusterView {
    * Periodic reactions outside of the servers: clients find the leader, servers close stale
    * connections.
    */
-  #watch(): void {
+  #checkPeriodically(): void {
     const { world } = this
-    this.checkClaims()
-    for (const [nodeId, path] of this.#paths) {
+    this.checkSingleLeader()
+    for (const [nodeId, path] of this.#nodeRoutes) {
       const [entry, leader] = path
       // As the forwarder does after a change of leader.
       if (entry?.process.isRunning && leader !== undefined && entry.knownLeader !== leader.address)
-        world.network.cut(nodeId)
+        world.network.dropConnections(nodeId)
     }
     const { leader } = this
-    if (leader !== undefined && leader !== this.#readFrom) {
-      this.#readFrom = leader
+    if (leader !== undefined && leader !== this.#readerLeader) {
+      this.#readerLeader = leader
       world.reader.reopen(leader.hub, () => leader.store.log.firstIndex)
     }
-    world.clock.after(WATCH_MS, () => this.#watch())
+    world.clock.after(WATCH_INTERVAL_MS, () => this.#checkPeriodically())
   }
 
   /** At the end all servers must have equal states, and client histories must be linearizable. */
-  async judge(): Promise<void> {
+  async finalCheck(): Promise<void> {
     const { world } = this
     for (const server of this.servers) server.process.resume()
-    await world.clock.advance(5_000, world.isOver)
+    await world.clock.advance(5_000, world.hasFailed)
     for (const server of this.servers)
-      world.guard(() => {
-        const store = server.opened?.leader.store
+      world.catchViolation(() => {
+        const store = server.openServer?.leader.store
         if (store === undefined)
           throw new Violation('every server comes back', `${server.name} did not`)
-        world.model.compare(store)
+        world.expectedState.compare(store)
       })
-    world.guard(() => this.clients.check())
+    world.catchViolation(() => this.clients.check())
   }
 }
 
-interface Dialled {
+interface RoutedConnection {
   readonly nodeId: string
   readonly path: readonly SimServer[]
 }
 
 /** A connection through servers, each of which must be running for messages to pass. */
-function through(path: readonly SimServer[], channel: ServerChannel): ServerChannel {
+function routedChannel(path: readonly SimServer[], channel: ServerChannel): ServerChannel {
   const processes = path.map(({ process }) => process)
-  const pass = (work: () => void): void =>
-    processes.reduceRight<() => void>((next, process) => () => process.enter(next), work)()
+  const runThrough = (work: () => void): void =>
+    processes.reduceRight<() => void>((next, process) => () => process.deliver(next), work)()
   return {
     send: (text) => {
       const [entry] = processes
       if (entry === undefined || processes.length === 1) channel.send(text)
-      else entry.enter(() => channel.send(text))
+      else entry.deliver(() => channel.send(text))
     },
-    onMessage: (receive) => channel.onMessage((text) => pass(() => receive(text))),
-    onClose: (closed) => channel.onClose((reason) => pass(() => closed(reason))),
-    ping: (pong) => channel.ping(() => pass(pong)),
+    onMessage: (receive) => channel.onMessage((text) => runThrough(() => receive(text))),
+    onClose: (closed) => channel.onClose((reason) => runThrough(() => closed(reason))),
+    ping: (pong) => channel.ping(() => runThrough(pong)),
     close: () => channel.close(),
   }
 }

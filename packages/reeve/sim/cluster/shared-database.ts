@@ -1,5 +1,5 @@
-import type { Statement } from '../../src/storage/postgres/lanes.ts'
-import { readArray, readTexts } from './wire-values.ts'
+import type { Statement } from '../../src/storage/postgres/connections.ts'
+import { readArray, readTextArray } from './pg-array.ts'
 
 type Row = Record<string, unknown>
 type Values = readonly unknown[]
@@ -23,9 +23,9 @@ export interface SharedDatabaseOptions {
   /** The clock of the database. */
   readonly nowMs: () => number
   /** Called with entries at the moment they become durable. */
-  readonly appended: (entries: readonly WrittenEntry[], by: Sender) => void
+  readonly onAppended: (entries: readonly WrittenEntry[], by: Sender) => void
   /** Called when the lease changes its holder. */
-  readonly moved: () => void
+  readonly onLeaseChanged: () => void
 }
 
 interface StoredText {
@@ -38,7 +38,7 @@ interface StoredText {
 export interface DatabaseCopy {
   readonly leader: LeaderRow
   readonly head: HeadRow
-  readonly keep: KeepRow
+  readonly checkpoint: CheckpointStateRow
   readonly log: ReadonlyMap<number, WrittenEntry>
   readonly rows: ReadonlyMap<string, StoredText>
   readonly blobs: ReadonlyMap<string, Buffer>
@@ -57,7 +57,7 @@ interface HeadRow {
   readonly lastIndex: number
 }
 
-interface KeepRow {
+interface CheckpointStateRow {
   readonly term: number
   readonly step: number
   readonly firstIndex: number
@@ -65,7 +65,7 @@ interface KeepRow {
   readonly tableIndexes: string
 }
 
-const NEVER_MS = 0
+const EXPIRED_MS = 0
 /** Small, so that reads need several pages. */
 const LOG_PER_PAGE = 50
 const ROWS_PER_PAGE = 100
@@ -79,16 +79,16 @@ const FENCE_VALUES = 6
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions
-  #leader: LeaderRow = { term: 0, holder: '', address: '', expiresMs: NEVER_MS }
+  #leader: LeaderRow = { term: 0, holder: '', address: '', expiresMs: EXPIRED_MS }
   #head: HeadRow = { term: 0, lastIndex: 0 }
-  #keep: KeepRow = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
+  #checkpoint: CheckpointStateRow = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
   #log = new Map<number, WrittenEntry>()
   #rows = new Map<string, StoredText>()
   /** Sorted digests of rows, computed on read; undefined after a write. */
-  #order: readonly string[] | undefined
+  #sortedIds: readonly string[] | undefined
   #blobs = new Map<string, Buffer>()
   #losses: readonly Row[] = []
-  readonly #atNextTerm: (() => void)[] = []
+  readonly #nextTermCallbacks: (() => void)[] = []
 
   constructor(options: SharedDatabaseOptions) {
     this.#options = options
@@ -108,7 +108,7 @@ export class SharedDatabase {
     return {
       leader: this.#leader,
       head: this.#head,
-      keep: this.#keep,
+      checkpoint: this.#checkpoint,
       log: new Map(this.#log),
       rows: new Map(this.#rows),
       blobs: new Map(this.#blobs),
@@ -120,19 +120,19 @@ export class SharedDatabase {
   promote(copy: DatabaseCopy): void {
     this.#leader = copy.leader
     this.#head = copy.head
-    this.#keep = copy.keep
+    this.#checkpoint = copy.checkpoint
     this.#log = new Map(copy.log)
     this.#rows = new Map(copy.rows)
     this.#blobs = new Map(copy.blobs)
     this.#losses = copy.losses
-    this.#order = undefined
+    this.#sortedIds = undefined
   }
 
   run(statement: Statement, by: Sender): readonly Row[] {
     const { text, values = [] } = statement
-    const known = STATEMENTS.find(({ is }) => is(statement))
-    if (known === undefined) throw new Error(`the simulated database does not know: ${text}`)
-    return known.run(this, values, by)
+    const handler = STATEMENTS.find(({ matches }) => matches(statement))
+    if (handler === undefined) throw new Error(`the simulated database does not know: ${text}`)
+    return handler.run(this, values, by)
   }
 
   acquire([holder, ttlMs, address]: Values): readonly Row[] {
@@ -142,15 +142,15 @@ export class SharedDatabase {
     const expiresMs = nowMs + Number(ttlMs)
     this.#leader = { term, holder: String(holder), address: String(address), expiresMs }
     this.#head = { ...this.#head, term }
-    this.#keep = { ...this.#keep, term, step: 0 }
-    this.#options.moved()
-    for (const arrive of this.#atNextTerm.splice(0)) arrive()
+    this.#checkpoint = { ...this.#checkpoint, term, step: 0 }
+    this.#options.onLeaseChanged()
+    for (const arrive of this.#nextTermCallbacks.splice(0)) arrive()
     return [{ term: String(term) }]
   }
 
   /** Called once, when the lease is acquired next and before any other response. */
-  onNextTerm(arrive: () => void): void {
-    this.#atNextTerm.push(arrive)
+  onNextTerm(callback: () => void): void {
+    this.#nextTermCallbacks.push(callback)
   }
 
   renew([holder, ttlMs, term, index, entryTerm, nonce]: Values): readonly Row[] {
@@ -166,7 +166,7 @@ export class SharedDatabase {
   release([term]: Values): readonly Row[] {
     if (this.#leader.term !== term) return []
     this.#leader = { ...this.#leader, expiresMs: this.#options.nowMs(), address: '' }
-    this.#options.moved()
+    this.#options.onLeaseChanged()
     return [{ term: String(term) }]
   }
 
@@ -176,7 +176,7 @@ export class SharedDatabase {
   }
 
   position([index]: Values): readonly Row[] {
-    const { firstIndex, upTo, tableIndexes } = this.#keep
+    const { firstIndex, upTo, tableIndexes } = this.#checkpoint
     const { term, lastIndex } = this.#head
     const at = Number(index ?? lastIndex)
     const entry = this.#log.get(at)
@@ -184,7 +184,7 @@ export class SharedDatabase {
     return [
       {
         term: String(term),
-        step: String(this.#keep.step),
+        step: String(this.#checkpoint.step),
         last_index: String(lastIndex),
         first_index: String(firstIndex),
         up_to: String(upTo),
@@ -239,18 +239,18 @@ export class SharedDatabase {
   }
 
   append(values: Values, by: Sender): readonly Row[] {
-    const [given, before, last, nonce, indexes, times, texts, holder] = values
-    const term = Number(given)
+    const [termValue, before, last, nonce, indexes, times, texts, holder] = values
+    const term = Number(termValue)
     if (this.#head.term !== term || this.#head.lastIndex !== before) return [{ moved: '0' }]
     if (this.hasOpenLoss) return [{ moved: '0' }]
     if (holder !== '' && this.#leader.holder !== holder) return [{ moved: '0' }]
     this.#head = { ...this.#head, lastIndex: Number(last) }
-    const at = readArray(times, (bytes) => bytes.readDoubleBE())
-    const bodies = readTexts(texts)
+    const timesMs = readArray(times, (bytes) => bytes.readDoubleBE())
+    const bodies = readTextArray(texts)
     const entries = readArray(indexes, (bytes) => Number(bytes.readBigInt64BE())).map(
       (index, n): WrittenEntry => ({
         index,
-        timeMs: at[n] ?? 0,
+        timeMs: timesMs[n] ?? 0,
         text: bodies[n] ?? '',
         term,
         nonce: String(nonce),
@@ -258,7 +258,7 @@ export class SharedDatabase {
     )
     for (const entry of entries) this.#log.set(entry.index, entry)
     this.#changeBlobs(values.slice(8))
-    this.#options.appended(entries, by)
+    this.#options.onAppended(entries, by)
     return [{ moved: '1' }]
   }
 
@@ -282,7 +282,7 @@ export class SharedDatabase {
       if (entry === undefined) continue
       const before = index === Number(from) ? this.#log.get(index - 1) : undefined
       page.push({
-        ...idOf(entry),
+        ...entryIdOf(entry),
         time_ms: entry.timeMs,
         body: entry.text,
         entry_before: before === undefined ? null : `${before.term}/${before.nonce}`,
@@ -296,17 +296,17 @@ export class SharedDatabase {
     return entries
       .filter(({ index }) => index >= Number(from) && index <= Number(to))
       .toSorted((a, b) => a.index - b.index)
-      .map(idOf)
+      .map(entryIdOf)
   }
 
   rowsPage([after]: Values): readonly Row[] {
-    this.#order ??= [...this.#rows.keys()].toSorted()
+    this.#sortedIds ??= [...this.#rows.keys()].toSorted()
     // Proof: the engine's statement passes bytes here.
     const last = hexOf(after as Buffer)
     // A linear search is enough, because worlds are small.
-    const from = this.#order.findIndex((id) => id > last)
+    const from = this.#sortedIds.findIndex((id) => id > last)
     if (from < 0) return []
-    return this.#order.slice(from, from + ROWS_PER_PAGE).flatMap((id) => {
+    return this.#sortedIds.slice(from, from + ROWS_PER_PAGE).flatMap((id) => {
       const row = this.#rows.get(id)
       if (row === undefined) return []
       return [{ id: Buffer.from(id, 'hex'), table_name: row.table, key: row.key, body: row.body }]
@@ -314,29 +314,34 @@ export class SharedDatabase {
   }
 
   putRows(values: Values): readonly Row[] {
-    if (!this.#moveStep(values)) return [{ kept: '0' }]
+    if (!this.#advanceStep(values)) return [{ fenced: '0' }]
     const [removed, ids, tables, keys, bodies] = values.slice(FENCE_VALUES)
-    const [table, key, body] = [readTexts(tables), readTexts(keys), readTexts(bodies)]
+    const [table, key, body] = [readTextArray(tables), readTextArray(keys), readTextArray(bodies)]
     for (const id of readArray(removed, hexOf)) this.#rows.delete(id)
     for (const [n, id] of readArray(ids, hexOf).entries())
       this.#rows.set(id, { table: table[n] ?? '', key: key[n] ?? '', body: body[n] ?? '' })
-    this.#order = undefined
-    return [{ kept: '1' }]
+    this.#sortedIds = undefined
+    return [{ fenced: '1' }]
   }
 
-  mark(values: Values): readonly Row[] {
-    if (!this.#moveStep(values)) return []
+  setCheckpoint(values: Values): readonly Row[] {
+    if (!this.#advanceStep(values)) return []
     const [upTo, tableIndexes] = values.slice(FENCE_VALUES)
-    this.#keep = { ...this.#keep, upTo: Number(upTo), tableIndexes: String(tableIndexes) }
-    return [{ kept: '1' }]
+    this.#checkpoint = {
+      ...this.#checkpoint,
+      upTo: Number(upTo),
+      tableIndexes: String(tableIndexes),
+    }
+    return [{ fenced: '1' }]
   }
 
   trim(values: Values): readonly Row[] {
-    if (!this.#moveStep(values)) return [{ kept: '0' }]
+    if (!this.#advanceStep(values)) return [{ fenced: '0' }]
     const firstIndex = Number(values[FENCE_VALUES])
-    for (let index = this.#keep.firstIndex; index < firstIndex; index++) this.#log.delete(index)
-    this.#keep = { ...this.#keep, firstIndex }
-    return [{ kept: '1' }]
+    for (let index = this.#checkpoint.firstIndex; index < firstIndex; index++)
+      this.#log.delete(index)
+    this.#checkpoint = { ...this.#checkpoint, firstIndex }
+    return [{ fenced: '1' }]
   }
 
   blob([id]: Values): readonly Row[] {
@@ -346,58 +351,64 @@ export class SharedDatabase {
   }
 
   /** The fenced update of the checkpoint state. */
-  #moveStep([term, step, index, entryTerm, nonce, acknowledged]: Values): boolean {
-    if (this.#keep.term !== term || this.#keep.step >= Number(step)) return false
-    if (this.#keep.step < Number(acknowledged)) return false
+  #advanceStep([term, step, index, entryTerm, nonce, acknowledged]: Values): boolean {
+    if (this.#checkpoint.term !== term || this.#checkpoint.step >= Number(step)) return false
+    if (this.#checkpoint.step < Number(acknowledged)) return false
     const entry = this.#log.get(Number(index))
     const isHeld = entry?.term === entryTerm && entry?.nonce === nonce
-    if (nonce !== '' && !isHeld && this.#keep.firstIndex <= Number(index)) return false
-    this.#keep = { ...this.#keep, step: Number(step) }
+    if (nonce !== '' && !isHeld && this.#checkpoint.firstIndex <= Number(index)) return false
+    this.#checkpoint = { ...this.#checkpoint, step: Number(step) }
     return true
   }
 }
 
 interface KnownStatement {
-  readonly is: (statement: Statement) => boolean
+  readonly matches: (statement: Statement) => boolean
   readonly run: (database: SharedDatabase, values: Values, by: Sender) => readonly Row[]
 }
 
-function named(name: string): KnownStatement['is'] {
+function hasName(name: string): KnownStatement['matches'] {
   return (statement) => statement.name === name
 }
 
-function written(text: RegExp): KnownStatement['is'] {
+function hasText(text: RegExp): KnownStatement['matches'] {
   return (statement) => statement.name === undefined && text.test(statement.text)
 }
 
 const STATEMENTS: readonly KnownStatement[] = [
-  { is: named('reeve-append'), run: (db, values, by) => db.append(values, by) },
-  { is: named('reeve-append-blobs'), run: (db, values, by) => db.append(values, by) },
-  { is: named('reeve-log'), run: (db, values) => db.logPage(values) },
-  { is: named('reeve-entry-ids'), run: (db, values) => db.entryIds(values) },
-  { is: named('reeve-rows'), run: (db, values) => db.rowsPage(values) },
-  { is: named('reeve-checkpoint'), run: (db, values) => db.putRows(values) },
-  { is: named('reeve-blob'), run: (db, values) => db.blob(values) },
-  { is: written(/^SELECT nonce FROM reeve_log/), run: (db, values) => db.nonce(values) },
-  { is: written(/^SELECT head\.term, keep\.step/), run: (db, v) => db.position(v) },
-  { is: written(/^SELECT .* FROM reeve_losses/), run: (db) => db.listLosses() },
-  { is: written(/^INSERT INTO reeve_losses/), run: (db, values) => db.recordLoss(values) },
-  { is: written(/^UPDATE reeve_losses SET accepted_by/), run: (db) => db.acceptLosses() },
-  { is: written(/^WITH leader AS/), run: (db, values) => db.acquire(values) },
+  { matches: hasName('reeve-append'), run: (db, values, by) => db.append(values, by) },
+  { matches: hasName('reeve-append-blobs'), run: (db, values, by) => db.append(values, by) },
+  { matches: hasName('reeve-log'), run: (db, values) => db.logPage(values) },
+  { matches: hasName('reeve-entry-ids'), run: (db, values) => db.entryIds(values) },
+  { matches: hasName('reeve-rows'), run: (db, values) => db.rowsPage(values) },
+  { matches: hasName('reeve-checkpoint'), run: (db, values) => db.putRows(values) },
+  { matches: hasName('reeve-blob'), run: (db, values) => db.blob(values) },
+  { matches: hasText(/^SELECT nonce FROM reeve_log/), run: (db, values) => db.nonce(values) },
+  { matches: hasText(/^SELECT head\.term, keep\.step/), run: (db, v) => db.position(v) },
+  { matches: hasText(/^SELECT .* FROM reeve_losses/), run: (db) => db.listLosses() },
+  { matches: hasText(/^INSERT INTO reeve_losses/), run: (db, values) => db.recordLoss(values) },
+  { matches: hasText(/^UPDATE reeve_losses SET accepted_by/), run: (db) => db.acceptLosses() },
+  { matches: hasText(/^WITH leader AS/), run: (db, values) => db.acquire(values) },
   {
-    is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\) \+/),
+    matches: hasText(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\) \+/),
     run: (db, values) => db.renew(values),
   },
   {
-    is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\), address/),
+    matches: hasText(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\), address/),
     run: (db, values) => db.release(values),
   },
-  { is: written(/^SELECT term, holder/), run: (db) => db.leader() },
-  { is: written(/^UPDATE reeve_checkpoint SET step = \$2, up_to/), run: (db, v) => db.mark(v) },
-  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$7/), run: (db, v) => db.trim(v) },
+  { matches: hasText(/^SELECT term, holder/), run: (db) => db.leader() },
+  {
+    matches: hasText(/^UPDATE reeve_checkpoint SET step = \$2, up_to/),
+    run: (db, v) => db.setCheckpoint(v),
+  },
+  {
+    matches: hasText(/DELETE FROM reeve_log WHERE commit_index < \$7/),
+    run: (db, v) => db.trim(v),
+  },
 ]
 
-function idOf({ index, term, nonce }: WrittenEntry): Row {
+function entryIdOf({ index, term, nonce }: WrittenEntry): Row {
   return { commit_index: String(index), term: String(term), nonce }
 }
 

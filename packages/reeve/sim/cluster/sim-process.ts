@@ -2,7 +2,7 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 
 export interface SimProcessOptions {
-  readonly world: VirtualClock
+  readonly virtualClock: VirtualClock
   /** Rate of its clocks relative to the world's: 1.01 gains a second in a hundred. */
   readonly rate: number
   /** How far its wall clock is ahead. */
@@ -17,7 +17,7 @@ export class SimProcess implements Clock {
   readonly #options: SimProcessOptions
   #state: 'running' | 'paused' | 'waking' | 'dead' = 'running'
   /** Events that arrived while the process was paused. */
-  #waiting: (() => void)[] = []
+  #queuedEvents: (() => void)[] = []
 
   constructor(options: SimProcessOptions) {
     this.#options = options
@@ -32,21 +32,21 @@ export class SimProcess implements Clock {
   }
 
   nowMs(): number {
-    const { world, skew } = this.#options
-    return world.nowMs + skew.ms
+    const { virtualClock, skew } = this.#options
+    return virtualClock.nowMs + skew.ms
   }
 
   /** Advances while the process is paused, as on a real machine. */
   monotonicMs(): number {
-    const { world, rate } = this.#options
-    return world.elapsedMs * rate
+    const { virtualClock, rate } = this.#options
+    return virtualClock.elapsedMs * rate
   }
 
   after(delayMs: number, wake: () => void): () => void {
-    const { world, rate } = this.#options
+    const { virtualClock, rate } = this.#options
     let isCancelled = false
-    const cancel = world.after(delayMs / rate, () => {
-      this.enter(() => {
+    const cancel = virtualClock.after(delayMs / rate, () => {
+      this.deliver(() => {
         if (!isCancelled) wake()
       })
     })
@@ -57,9 +57,9 @@ export class SimProcess implements Clock {
   }
 
   /** Delivers an external event. */
-  enter(work: () => void): void {
+  deliver(work: () => void): void {
     if (this.#state === 'running') work()
-    else if (this.#state !== 'dead') this.#waiting.push(work)
+    else if (this.#state !== 'dead') this.#queuedEvents.push(work)
   }
 
   pause(): void {
@@ -69,25 +69,25 @@ export class SimProcess implements Clock {
   resume(): void {
     if (this.#state !== 'paused') return
     this.#state = 'waking'
-    this.#wake()
+    this.#runQueued()
   }
 
-  die(): void {
+  kill(): void {
     this.#state = 'dead'
-    this.#waiting = []
+    this.#queuedEvents = []
   }
 
   /** Runs events one after the other, each with its consequences; new events queue. */
-  #wake(): void {
-    this.#options.world.after(0, () => {
+  #runQueued(): void {
+    this.#options.virtualClock.after(0, () => {
       if (this.#state !== 'waking') return
-      const work = this.#waiting.shift()
+      const work = this.#queuedEvents.shift()
       if (work === undefined) {
         this.#state = 'running'
         return
       }
       work()
-      this.#wake()
+      this.#runQueued()
     })
   }
 }

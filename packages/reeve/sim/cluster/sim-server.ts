@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { ClusterMember } from '../../src/main/cluster-member.ts'
 import type { MemberServer } from '../../src/main/cluster-member-options.ts'
-import { describeAgent } from '../../src/main/self.ts'
-import type { RequestGate } from '../../src/cluster/index.ts'
+import { createAgentStatus } from '../../src/main/agent-status.ts'
+import type { ClusterRequestRouter } from '../../src/cluster/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Commit, StorageEngine } from '../../src/state/index.ts'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
-import { NumberedIds } from '../draws.ts'
-import { Leader, type LeaderParts } from '../leader.ts'
+import { SequentialIds } from '../random-stream.ts'
+import { SimLeader, type LeaderParts } from '../sim-leader.ts'
 import type { SimMemory } from '../memory.ts'
 import { DatabaseLink, type DatabaseLinkOptions } from './database-link.ts'
 import { SimProcess, type SimProcessOptions } from './sim-process.ts'
@@ -16,36 +16,36 @@ const SECRETS = {
   sealingKey: Buffer.alloc(32),
   joinToken: 'join',
   forwardingKey: Buffer.alloc(32),
-  keyCheck: '',
+  keyFingerprint: '',
 }
 
 export interface SimServerOptions extends SimProcessOptions {
   readonly name: string
-  readonly link: Omit<DatabaseLinkOptions, 'process' | 'name' | 'world'>
-  readonly parts: LeaderParts
-  readonly isCalm: () => boolean
+  readonly link: Omit<DatabaseLinkOptions, 'process' | 'name' | 'virtualClock'>
+  readonly leaderParts: LeaderParts
+  readonly areFaultsStopped: () => boolean
   /** Called for all commits that this server publishes, in order; first with its start index. */
-  readonly opened: (server: SimServer, index: number) => void
-  readonly revealed: (server: SimServer, commits: readonly Commit[]) => void
+  readonly onOpened: (server: SimServer, index: number) => void
+  readonly onPublished: (server: SimServer, commits: readonly Commit[]) => void
   /** The process has exited by itself. */
-  readonly ended: (server: SimServer) => void
+  readonly onExit: (server: SimServer) => void
 }
 
 /** The parts of a server that are recreated on each start. */
-export interface OpenedServer {
-  readonly leader: Leader
-  readonly gate: RequestGate
+export interface OpenServer {
+  readonly leader: SimLeader
+  readonly gate: ClusterRequestRouter
 }
 
 /** The server's view of the cluster. */
-interface Standing {
+interface LeaderView {
   readonly leader: () => string
   readonly isLeading: () => boolean
   readonly acceptLoss: (by: string) => Promise<unknown>
 }
 
 /** Expected reasons for a server to restart; any other is a bug. */
-const FAIR_REASONS = [
+const EXPECTED_RESTART_REASONS = [
   /^The database /,
   /^Another server has taken over/,
   /^the lease of this server is over/,
@@ -64,110 +64,110 @@ export class SimServer {
   readonly address: string
   readonly memory: SimMemory = { share: 0 }
   readonly #options: SimServerOptions
-  readonly #ids: NumberedIds
+  readonly #ids: SequentialIds
   #process: SimProcess
   #link: DatabaseLink | undefined
   #member: ClusterMember | undefined
-  #opened: OpenedServer | undefined
-  #standing: Standing | undefined
+  #current: OpenServer | undefined
+  #leaderView: LeaderView | undefined
   #starts = 0
 
   constructor(options: SimServerOptions) {
     this.name = options.name
     this.address = `${options.name}:1`
     this.#options = options
-    this.#ids = new NumberedIds(options.name.replace(/\D/g, ''))
+    this.#ids = new SequentialIds(options.name.replace(/\D/g, ''))
     this.#process = new SimProcess(options)
-    this.#process.die()
+    this.#process.kill()
   }
 
   get process(): SimProcess {
     return this.#process
   }
 
-  get opened(): OpenedServer | undefined {
-    return this.#process.isDead ? undefined : this.#opened
+  get openServer(): OpenServer | undefined {
+    return this.#process.isDead ? undefined : this.#current
   }
 
   /** Whether the server would claim to lead right now. */
   get isLeading(): boolean {
-    return !this.#process.isDead && this.#standing?.isLeading() === true
+    return !this.#process.isDead && this.#leaderView?.isLeading() === true
   }
 
   /** Address of the leader known to this server; empty if there is none. */
   get knownLeader(): string {
-    return this.#standing?.leader() ?? ''
+    return this.#leaderView?.leader() ?? ''
   }
 
   /** Accepts the loss of commits, as an operator would. */
   async acceptLoss(): Promise<void> {
-    await this.#standing?.acceptLoss('operator')
+    await this.#leaderView?.acceptLoss('operator')
   }
 
   /** The leader instance if this server leads right now. */
-  get leading(): Leader | undefined {
+  get leading(): SimLeader | undefined {
     if (!this.#process.isRunning || !this.isLeading) return undefined
-    const leader = this.opened?.leader
+    const leader = this.openServer?.leader
     return leader?.store.fault === undefined ? leader : undefined
   }
 
   start(): void {
     if (!this.#process.isDead) return
-    const { world, rate, skew, link } = this.#options
-    const process = new SimProcess({ world, rate, skew })
+    const { virtualClock, rate, skew, link } = this.#options
+    const process = new SimProcess({ virtualClock, rate, skew })
     this.#starts += 1
     this.#process = process
-    this.#opened = undefined
-    this.#standing = undefined
+    this.#current = undefined
+    this.#leaderView = undefined
     const name = `${this.name}#${this.#starts}`
-    this.#link = new DatabaseLink({ ...link, world, process, name })
-    this.#say('starts')
-    this.#join(process, this.#link).catch((thrown: unknown) => {
+    this.#link = new DatabaseLink({ ...link, virtualClock, process, name })
+    this.#trace('starts')
+    this.#startMember(process, this.#link).catch((thrown: unknown) => {
       if (process.isDead) return
-      this.#say(`could not start: ${errorMessage(thrown)}`)
+      this.#trace(`could not start: ${errorMessage(thrown)}`)
       this.kill()
-      this.#options.ended(this)
+      this.#options.onExit(this)
     })
   }
 
-  async #join(process: SimProcess, database: DatabaseLink): Promise<void> {
+  async #startMember(process: SimProcess, database: DatabaseLink): Promise<void> {
     const config = { ...anAgentConfig(), name: this.name }
-    const self = describeAgent(config, '')
+    const self = createAgentStatus(config, '')
     const member = await ClusterMember.start({
       config: { ...config, advertise: { ...config.advertise, host: this.name, httpPort: 1 } },
       log: this.#log(process),
       version: '',
-      self: {
+      status: {
         ...self,
-        join: (standing) => {
-          if (this.#process === process) this.#standing = standing
+        setCluster: (standing) => {
+          if (this.#process === process) this.#leaderView = standing
         },
-        serve: () => undefined,
+        setServer: () => undefined,
       },
       database,
       secrets: SECRETS,
-      openServer: ({ engine, leader: gate }) => this.#open({ process, engine, gate }),
+      openServer: ({ engine, leader: gate }) => this.#openServer({ process, engine, gate }),
       timing: { clock: process, monotonicMs: () => process.monotonicMs(), ids: this.#ids },
     })
     if (this.#process === process) this.#member = member
   }
 
-  async #open({ process, engine, gate }: Opening): Promise<MemberServer> {
-    const { parts, opened, revealed, isCalm } = this.#options
-    const leader = await Leader.open({
-      ...parts,
+  async #openServer({ process, engine, gate }: OpenServerInput): Promise<MemberServer> {
+    const { leaderParts, onOpened, onPublished, areFaultsStopped } = this.#options
+    const leader = await SimLeader.open({
+      ...leaderParts,
       engine,
       clock: process,
       memory: this.memory,
       follows: true,
-      revealed: (commits) => {
-        if (!process.isDead) revealed(this, commits)
+      onDurable: (commits) => {
+        if (!process.isDead) onPublished(this, commits)
       },
-      failed: () => undefined,
+      onStorageFailed: () => undefined,
     })
-    if (isCalm()) leader.calm()
-    if (this.#process === process) this.#opened = { leader, gate }
-    opened(this, leader.store.index)
+    if (areFaultsStopped()) leader.stopFaults()
+    if (this.#process === process) this.#current = { leader, gate }
+    onOpened(this, leader.store.index)
     return {
       store: leader.store,
       onFault: (tell) => leader.onFault(tell),
@@ -180,12 +180,12 @@ export class SimServer {
   }
 
   checkMemory(): void {
-    this.#process.enter(() => this.opened?.leader.checkMemory())
+    this.#process.deliver(() => this.openServer?.leader.checkMemory())
   }
 
   kill(): void {
-    this.#opened?.leader.die()
-    this.#process.die()
+    this.#current?.leader.kill()
+    this.#process.kill()
     this.#member = undefined
   }
 
@@ -199,34 +199,34 @@ export class SimServer {
   }
 
   /** Notifies the server of a write, which it may not receive. */
-  ring(rung: 'log' | 'lease'): void {
+  notify(rung: 'log' | 'lease'): void {
     if (!this.#process.isDead) this.#link?.ring(rung)
   }
 
-  #say(text: string): void {
-    this.#options.parts.say(`${this.name} ${text}`)
+  #trace(text: string): void {
+    this.#options.leaderParts.trace(`${this.name} ${text}`)
   }
 
   #log(process: SimProcess) {
-    const note = (fields: object, message: string): void => {
+    const logLine = (fields: object, message: string): void => {
       if (process.isDead) return
-      this.#say(`${message} ${JSON.stringify(fields)}`)
+      this.#trace(`${message} ${JSON.stringify(fields)}`)
       const [, reason] = /^(.*); this server begins anew as a follower$/.exec(message) ?? []
-      if (reason !== undefined && !FAIR_REASONS.some((fair) => fair.test(reason)))
-        this.#options.parts.mistake(reason)
+      if (reason !== undefined && !EXPECTED_RESTART_REASONS.some((pattern) => pattern.test(reason)))
+        this.#options.leaderParts.onBug(reason)
     }
-    return { debug: () => undefined, info: note, warn: note, error: note }
+    return { debug: () => undefined, info: logLine, warn: logLine, error: logLine }
   }
 }
 
-interface Opening {
+interface OpenServerInput {
   readonly process: SimProcess
   readonly engine: StorageEngine
-  readonly gate: RequestGate
+  readonly gate: ClusterRequestRouter
 }
 
 /** A request for the gate. */
-export function aRequest(method: string, url: string): IncomingMessage {
+export function fakeRequest(method: string, url: string): IncomingMessage {
   // Proof: the gate reads no other properties.
   return { method, url, headers: {} } as IncomingMessage
 }

@@ -2,21 +2,21 @@ import type { ClientStatus, Deployment, Job, TaskGroupSummary } from '@reeve/con
 import { isActiveDeployment, isTerminal, jobStatus } from '../../src/model/index.ts'
 import { isOpenEvaluation, namespacedKey } from '../../src/state/index.ts'
 import { Violation } from '../trace.ts'
-import { jobKeyOf, type Changes, type Model } from './model.ts'
+import { jobKeyOf, type Changes, type ExpectedState } from './expected-state.ts'
 
-interface Counted {
+interface CountedAllocation {
   readonly group: string
   readonly createIndex: number
   status: ClientStatus
 }
 
-interface Member {
+interface DeploymentMember {
   readonly group: string
   readonly isCanary: boolean
   healthy: boolean | null
 }
 
-const BUCKETS = {
+const STATUS_BY_COUNT = {
   Starting: 'pending',
   Running: 'running',
   Complete: 'complete',
@@ -31,16 +31,16 @@ const BUCKETS = {
  */
 export class CountCheck {
   /** By job, then by allocation; removed with the job. */
-  readonly #counted = new Map<string, Map<string, Counted>>()
-  readonly #members = new Map<string, Map<string, Member>>()
-  readonly #evaluated = new Set<string>()
+  readonly #allocationsByJob = new Map<string, Map<string, CountedAllocation>>()
+  readonly #membersByDeployment = new Map<string, Map<string, DeploymentMember>>()
+  readonly #evaluatedJobs = new Set<string>()
 
-  check(model: Model, changes: Changes): void {
-    const jobs = this.#note(changes)
+  check(model: ExpectedState, changes: Changes): void {
+    const jobs = this.#recordChanges(changes)
     for (const key of jobs) {
       const job = model.jobs.find(key)
       if (job === undefined) continue
-      checkStatus(model, key, { job, wasEvaluated: this.#evaluated.has(key) })
+      checkStatus(model, key, { job, wasEvaluated: this.#evaluatedJobs.has(key) })
       this.#checkSummary(model, key, job)
     }
     for (const { after } of changes.deployments)
@@ -48,10 +48,10 @@ export class CountCheck {
   }
 
   /** Records the commit and returns the affected jobs. */
-  #note(changes: Changes): ReadonlySet<string> {
+  #recordChanges(changes: Changes): ReadonlySet<string> {
     const jobs = new Set<string>()
     for (const { key, before, after } of changes.jobs) {
-      if (before !== undefined && after === undefined) this.#evaluated.delete(key)
+      if (before !== undefined && after === undefined) this.#evaluatedJobs.delete(key)
       jobs.add(key)
       const parent = (after ?? before)?.ParentID ?? ''
       const namespace = (after ?? before)?.Namespace ?? ''
@@ -59,21 +59,21 @@ export class CountCheck {
     }
     for (const { after } of changes.evaluations) {
       if (after === undefined) continue
-      this.#evaluated.add(jobKeyOf(after))
+      this.#evaluatedJobs.add(jobKeyOf(after))
       jobs.add(jobKeyOf(after))
     }
     for (const { after } of changes.deployments) if (after !== undefined) jobs.add(jobKeyOf(after))
     for (const { key, after } of changes.allocations) {
       if (after === undefined) continue
       jobs.add(jobKeyOf(after))
-      const ofJob = mapIn(this.#counted, jobKeyOf(after))
-      const known = ofJob.get(key)
+      const allocations = getOrCreateMap(this.#allocationsByJob, jobKeyOf(after))
+      const counted = allocations.get(key)
       const { TaskGroup: group, CreateIndex: createIndex, ClientStatus: status } = after
-      if (known === undefined) ofJob.set(key, { group, createIndex, status })
-      else known.status = status
+      if (counted === undefined) allocations.set(key, { group, createIndex, status })
+      else counted.status = status
       const { DeploymentID: id = '', DeploymentStatus } = after
       if (id === '') continue
-      const members = mapIn(this.#members, id)
+      const members = getOrCreateMap(this.#membersByDeployment, id)
       const member = members.get(key)
       const healthy = DeploymentStatus?.Healthy ?? null
       if (member !== undefined) member.healthy = healthy
@@ -82,25 +82,25 @@ export class CountCheck {
     return jobs
   }
 
-  #checkSummary(model: Model, key: string, job: Job): void {
+  #checkSummary(model: ExpectedState, key: string, job: Job): void {
     const summary = model.job_summaries.find(key)
     if (summary === undefined)
       throw new Violation('a summary equals a recount', `${key} has no summary`)
-    const rows = [...(this.#counted.get(key)?.values() ?? [])].filter(
+    const rows = [...(this.#allocationsByJob.get(key)?.values() ?? [])].filter(
       ({ createIndex }) => createIndex >= job.CreateIndex,
     )
     for (const [group, counts] of Object.entries(summary.Summary))
-      for (const [bucket, status] of Object.entries(BUCKETS)) {
+      for (const [bucket, status] of Object.entries(STATUS_BY_COUNT)) {
         const recount = rows.filter((row) => row.group === group && row.status === status).length
         // Proof: the keys of BUCKETS are exactly its names.
-        const told = counts[bucket as keyof typeof BUCKETS]
-        if (told !== recount)
+        const reported = counts[bucket as keyof typeof STATUS_BY_COUNT]
+        if (reported !== recount)
           throw new Violation(
             'a summary equals a recount',
-            `${key} group ${group}: ${bucket} ${told}, counted ${recount}`,
+            `${key} group ${group}: ${bucket} ${reported}, counted ${recount}`,
           )
       }
-    const children = model.jobs.in(`parent ${key}`)
+    const children = model.jobs.inGroup(`parent ${key}`)
     for (const [name, status] of [
       ['Pending', 'pending'],
       ['Running', 'running'],
@@ -115,39 +115,39 @@ export class CountCheck {
   }
 
   #checkDeployment(deployment: Deployment): void {
-    const members = [...(this.#members.get(deployment.ID)?.entries() ?? [])]
+    const members = [...(this.#membersByDeployment.get(deployment.ID)?.entries() ?? [])]
     for (const [group, state] of Object.entries(deployment.TaskGroups)) {
-      const own = members.filter(([, member]) => member.group === group)
-      const told = [
+      const groupMembers = members.filter(([, member]) => member.group === group)
+      const reported = [
         state.PlacedAllocs,
         state.HealthyAllocs,
         state.UnhealthyAllocs,
         (state.PlacedCanaries ?? []).length,
       ]
       const recount = [
-        own.length,
-        own.filter(([, { healthy }]) => healthy === true).length,
-        own.filter(([, { healthy }]) => healthy === false).length,
-        own.filter(([, { isCanary }]) => isCanary).length,
+        groupMembers.length,
+        groupMembers.filter(([, { healthy }]) => healthy === true).length,
+        groupMembers.filter(([, { healthy }]) => healthy === false).length,
+        groupMembers.filter(([, { isCanary }]) => isCanary).length,
       ]
-      if (told.join() !== recount.join())
+      if (reported.join() !== recount.join())
         throw new Violation(
           'counters of a deployment equal a recount',
-          `${deployment.JobID} ${deployment.ID} group ${group}: placed, healthy, unhealthy, canaries ${told.join()}, counted ${recount.join()}`,
+          `${deployment.JobID} ${deployment.ID} group ${group}: placed, healthy, unhealthy, canaries ${reported.join()}, counted ${recount.join()}`,
         )
     }
   }
 }
 
 function checkStatus(
-  model: Model,
+  model: ExpectedState,
   key: string,
   { job, wasEvaluated }: { readonly job: Job; readonly wasEvaluated: boolean },
 ): void {
   const status = jobStatus(job, {
-    hasActiveDeployment: model.deployments.in(`job ${key}`).some(isActiveDeployment),
-    hasLiveAllocation: model.allocations.in(`job ${key}`).some((row) => !isTerminal(row)),
-    hasOpenEvaluation: model.evaluations.in(`job ${key}`).some(isOpenEvaluation),
+    hasActiveDeployment: model.deployments.inGroup(`job ${key}`).some(isActiveDeployment),
+    hasLiveAllocation: model.allocations.inGroup(`job ${key}`).some((row) => !isTerminal(row)),
+    hasOpenEvaluation: model.evaluations.inGroup(`job ${key}`).some(isOpenEvaluation),
     hadEvaluation: wasEvaluated,
   })
   const isDesired = job.Type === 'service' && job.TaskGroups.some(({ Count }) => Count > 0)
@@ -160,7 +160,7 @@ function checkStatus(
     )
 }
 
-function mapIn<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
+function getOrCreateMap<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
   const known = maps.get(key) ?? new Map<string, V>()
   maps.set(key, known)
   return known

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readExpirationTime, readExpirationTtl } from './expiry.ts'
+import { parseExpirationTime, parseExpirationTtl } from './validate.ts'
 
 const TIMES = [
   { text: undefined, ms: undefined },
@@ -12,13 +12,13 @@ const TIMES = [
 ]
 
 for (const { text, ms } of TIMES)
-  test(`readExpirationTime reads ${JSON.stringify(text)}`, () => {
-    assert.deepEqual(readExpirationTime(text), { ok: true, value: ms })
+  test(`parseExpirationTime parses ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(parseExpirationTime(text), { ok: true, value: ms })
   })
 
 for (const text of ['tomorrow', '2026-01-01', '2026-13-01T00:00:00Z', '1', '2026-01-01T00:00:00'])
-  test(`readExpirationTime refuses ${JSON.stringify(text)}`, () => {
-    assert.deepEqual(readExpirationTime(text), {
+  test(`parseExpirationTime rejects ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(parseExpirationTime(text), {
       ok: false,
       error: `parsing time "${text}": expiration times are written as RFC 3339`,
     })
@@ -36,10 +36,10 @@ const TTLS = [
 ]
 
 for (const { given, ns } of TTLS)
-  test(`readExpirationTtl reads ${JSON.stringify(given)}`, () => {
-    assert.deepEqual(readExpirationTtl(given), { ok: true, value: ns })
+  test(`parseExpirationTtl parses ${JSON.stringify(given)}`, () => {
+    assert.deepEqual(parseExpirationTtl(given), { ok: true, value: ns })
   })
 
-test('readExpirationTtl refuses what is no duration', () => {
-  assert.deepEqual(readExpirationTtl('8'), { ok: false, error: 'time: invalid duration "8"' })
+test('parseExpirationTtl rejects invalid durations', () => {
+  assert.deepEqual(parseExpirationTtl('8'), { ok: false, error: 'time: invalid duration "8"' })
 })

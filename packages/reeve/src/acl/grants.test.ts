@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { NamespaceCapability } from '@reeve/contract'
-import { ACLS_OFF, compileGrants, MANAGEMENT, NOTHING, type Grants } from './grants.ts'
+import {
+  ACLS_OFF,
+  compileGrants,
+  MANAGEMENT_GRANTS,
+  NO_GRANTS,
+  type Grants,
+  resolveGrants,
+} from './grants.ts'
 import { LOOKUP_CACHE_SIZE_MAX } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'
-import { resolveGrants } from './resolve-grants.ts'
 import { NO_RULES, type AclRules } from './rules.ts'
 
 function rulesOf(text: string): AclRules {
@@ -117,7 +123,7 @@ const NAMESPACES = [
 for (const { name, rules, web } of NAMESPACES)
   test(`allows: ${name}`, () => {
     assert.equal(grantsOf(...rules).allows('web', 'read-job'), web)
-    assert.equal(grantsOf(...rules).seesNamespace('web'), web)
+    assert.equal(grantsOf(...rules).canSeeNamespace('web'), web)
   })
 
 test('allows: only what is granted is allowed', () => {
@@ -137,14 +143,14 @@ test('allows: a fine-grained capability is its own', () => {
   )
 })
 
-test('allowsSomewhere: any rule counts, a denied one does not', () => {
+test('allowsInAnyNamespace: any rule counts, a denied one does not', () => {
   const grants = grantsOf(
     'namespace "a" { capabilities = ["read-job"] }',
     'namespace "b" { capabilities = ["submit-job", "deny"] }',
   )
-  assert.equal(grants.allowsSomewhere('read-job'), true)
-  assert.equal(grants.allowsSomewhere('submit-job'), false)
-  assert.equal(grants.allowsSomewhere('list-jobs'), false)
+  assert.equal(grants.allowsInAnyNamespace('read-job'), true)
+  assert.equal(grants.allowsInAnyNamespace('submit-job'), false)
+  assert.equal(grants.allowsInAnyNamespace('list-jobs'), false)
 })
 
 const LEVELS = [
@@ -197,7 +203,7 @@ test('scale grants nothing outside of namespaces', () => {
   assert.deepEqual([grants.node('read'), grants.agent('read')], [false, false])
 })
 
-test('a right of one kind is none of another', () => {
+test('a permission of one kind grants none of another', () => {
   const grants = grantsOf('node { policy = "write" }')
   assert.deepEqual(
     [grants.agent('read'), grants.operator('read'), grants.quota('read'), grants.plugin('list')],
@@ -324,21 +330,21 @@ test('variable: a path cannot reach into another namespace', () => {
 
 test('variable: a rule on variables alone does not show the namespace', () => {
   const grants = grantsOf('namespace "a" { variables { path "*" { capabilities = ["read"] } } }')
-  assert.equal(grants.seesNamespace('a'), false)
+  assert.equal(grants.canSeeNamespace('a'), false)
 })
 
-test('MANAGEMENT and ACLS_OFF allow everything, NOTHING nothing', () => {
+test('MANAGEMENT_GRANTS and ACLS_OFF allow everything, NO_GRANTS nothing', () => {
   for (const [grants, answer] of [
-    [MANAGEMENT, true],
+    [MANAGEMENT_GRANTS, true],
     [ACLS_OFF, true],
-    [NOTHING, false],
+    [NO_GRANTS, false],
   ] as const) {
     assert.equal(grants.isManagement, answer)
     assert.deepEqual(
       [
         grants.allows('default', 'policy-override'),
-        grants.allowsSomewhere('read-job'),
-        grants.seesNamespace('default'),
+        grants.allowsInAnyNamespace('read-job'),
+        grants.canSeeNamespace('default'),
         grants.node('write'),
         grants.agent('write'),
         grants.operator('keyring-delete'),
@@ -362,9 +368,9 @@ const LOOKUPS = {
   rolePolicies: (id: string) => ({ operators: ['nodes', 'gone'] })[id],
 }
 
-test('resolveGrants: a management token has all rights', () => {
+test('resolveGrants: a management token has all permissions', () => {
   const token = { Type: 'management', Policies: null, Roles: null } as const
-  assert.equal(resolveGrants(token, LOOKUPS), MANAGEMENT)
+  assert.equal(resolveGrants(token, LOOKUPS), MANAGEMENT_GRANTS)
 })
 
 test('resolveGrants: a client token has those of its policies and of its roles', () => {
@@ -415,7 +421,7 @@ function slowly(all: readonly AclRules[], name: string): readonly string[] {
   return closest === undefined ? [] : united(closest)
 }
 
-test('allows: agrees with the rules written the slow way, remembered or not', () => {
+test('allows: agrees with an uncached reference implementation', () => {
   fc.assert(
     fc.property(documents, fc.array(plainName), (all, names) => {
       const grants = compileGrants(all)
@@ -441,7 +447,7 @@ test('allows: the order of documents and of rules changes nothing', () => {
   )
 })
 
-test('allows: adding deny to a rule that exists never widens a right', () => {
+test('allows: adding deny to a rule that exists never widens access', () => {
   fc.assert(
     fc.property(documents, plainName, fc.nat(), (all, name, pick) => {
       const labels = all.flatMap((one) => one.Namespaces ?? []).map((one) => one.Name)
@@ -472,7 +478,7 @@ test('allows: a rule that does not match the name changes nothing for it', () =>
   )
 })
 
-test('allows: more names than are remembered, and very long ones, are answered as well', () => {
+test('allows: more names than are cached, and very long ones, give the same result', () => {
   const grants = grantsOf('namespace "web-*" { policy = "read" }')
   for (let i = 0; i < LOOKUP_CACHE_SIZE_MAX * 3; i++) {
     assert.equal(grants.allows(`web-${i}`, 'read-job'), true)

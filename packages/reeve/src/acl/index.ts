@@ -1,16 +1,22 @@
-export type { Caller } from './caller.ts'
-export { readExpirationTime, readExpirationTtl } from './expiry.ts'
-export { ACLS_OFF, MANAGEMENT, NOTHING } from './grants.ts'
-export type { Grants } from './grants.ts'
-export { parseAclRules } from './parse-rules.ts'
-export { namespaceHash, nodePoolHash, policyHash, roleHash, tokenHash } from './record-hash.ts'
-export { policyNamesOf, resolveGrants } from './resolve-grants.ts'
-export { NO_RULES, rulesJson } from './rules.ts'
-export type { AclRules } from './rules.ts'
 export {
+  ACLS_OFF,
+  type Caller,
+  type Grants,
+  MANAGEMENT_GRANTS,
+  NO_GRANTS,
+  policyNamesOf,
+  resolveGrants,
+} from './grants.ts'
+export {
+  parseExpirationTime,
+  parseExpirationTtl,
   validateNamespace,
   validateNodePool,
   validatePolicy,
   validateRole,
   validateToken,
 } from './validate.ts'
+export { parseAclRules } from './parse-rules.ts'
+export { namespaceHash, nodePoolHash, policyHash, roleHash, tokenHash } from './record-hash.ts'
+export { NO_RULES, rulesJson } from './rules.ts'
+export type { AclRules } from './rules.ts'

@@ -305,11 +305,11 @@ const REFUSED = [
 ]
 
 for (const { name, text, error } of REFUSED)
-  test(`parseAclRules refuses ${name}`, () => {
+  test(`parseAclRules rejects ${name}`, () => {
     assert.equal(errorOf(text), error)
   })
 
-test('parseAclRules: a syntax error is told with its place', () => {
+test('parseAclRules: a syntax error is reported with its position', () => {
   assert.match(
     errorOf('agent {\n  policy = "read"\n'),
     /^Failed to parse ACL Policy: rules:3,1-1: /,
@@ -334,12 +334,12 @@ for (const { name, text } of ACCEPTED)
     rulesOf(text)
   })
 
-test('parseAclRules: a text beyond the limit is refused before it is read', () => {
+test('parseAclRules: a text beyond the limit is rejected before it is parsed', () => {
   const error = errorOf('#'.repeat(ACL_RULES_LENGTH_MAX + 1))
   assert.match(error, /^Failed to parse ACL Policy: the text is longer than \d+ characters$/)
 })
 
-test('parseAclRules: more rules than the limit are refused, as many are not', () => {
+test('parseAclRules: one rule more than the limit is rejected', () => {
   const text = (count: number) => 'namespace "a" {}\n'.repeat(count)
   assert.equal(rulesOf(text(ACL_RULES_COUNT_MAX)).Namespaces?.length, ACL_RULES_COUNT_MAX)
   assert.match(errorOf(text(ACL_RULES_COUNT_MAX + 1)), /at most 4096 rules and paths$/)
@@ -349,7 +349,7 @@ test('parseAclRules: more rules than the limit are refused, as many are not', ()
   assert.match(errorOf(JSON.stringify({ namespace: labels })), /at most 4096 rules and paths$/)
 })
 
-test('parseAclRules: deep nesting is refused, not a crash', () => {
+test('parseAclRules: deep nesting is rejected without a crash', () => {
   const depth = 50_000
   assert.match(errorOf(`a = ${'['.repeat(depth)}`), /^Failed to parse ACL Policy: /)
   assert.match(errorOf(`{"namespace":${'{"a":'.repeat(depth)}`), /^Failed to parse ACL Policy: /)

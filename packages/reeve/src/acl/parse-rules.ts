@@ -7,48 +7,44 @@ import {
   type HostVolumeCapability,
   type NodePoolCapability,
 } from '@reeve/contract'
-import type { RuleAliases } from '../compat/index.ts'
+import { canonicalPath, type RuleAliases } from '../compat/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
+  type AclRules,
   hostVolumeCapabilities,
+  type NamedRule,
   namespaceCapabilities,
+  type NamespaceRule,
+  NO_RULES,
   nodePoolCapabilities,
   operatorCapabilities,
-  variableCapabilities,
-} from './capabilities.ts'
-import { resolveRuleAliases } from './rule-aliases.ts'
-import { sortRules, type RawRule, type RawRules } from './raw-rules.ts'
-import { readRuleText } from './rule-text.ts'
-import {
-  NO_RULES,
-  type AclRules,
-  type BareRule,
-  type LabelledRule,
-  type NamespaceRule,
   type OperatorRule,
   type PathRule,
+  type UnlabelledRule,
+  variableCapabilities,
 } from './rules.ts'
-import { clipped, shown } from './shown.ts'
+import { classifyRules, parseRuleDocument, type RawRule, type RawRules } from './rule-document.ts'
+import { clip, quoteClipped } from './limits.ts'
 
 /**
- * Reads the rules of a policy, strictly: what is not understood is refused, because a misspelt deny
- * that is ignored would grant. The error is one line, the first that was found.
+ * Parses the rules of a policy. Unknown keys are rejected: ignoring a misspelt `deny` would grant
+ * access. The error is the first problem found, in one line.
  */
 export function parseAclRules(text: string, aliases?: RuleAliases): Result<AclRules, string> {
   if (text === '') return ok(NO_RULES)
-  const document = readRuleText(text)
+  const document = parseRuleDocument(text)
   if (!document.ok) return err(`Failed to parse ACL Policy: ${document.error}`)
-  const raw = sortRules(document.value)
+  const raw = classifyRules(document.value)
   if (!raw.ok) return raw
   if (Object.values(raw.value).every((rules) => rules.length === 0))
-    return err(`Invalid policy: ${clipped(text)}`)
+    return err(`Invalid policy: ${clip(text)}`)
   const problems: Problems = []
   const rules = checkRules(problems, resolveRuleAliases(raw.value, aliases))
   const [first] = problems
   return first === undefined ? ok(rules) : err(first)
 }
 
-/** Findings in the order they were made. */
+/** Problems in the order of their detection. */
 type Problems = string[]
 
 function checkRules(problems: Problems, raw: RawRules): AclRules {
@@ -56,11 +52,11 @@ function checkRules(problems: Problems, raw: RawRules): AclRules {
     Namespaces: listOrNull(raw.namespace.map((rule) => checkNamespace(problems, rule))),
     NodePools: listOrNull(raw.node_pool.map((rule) => checkNodePool(problems, rule))),
     HostVolumes: listOrNull(raw.host_volume.map((rule) => checkHostVolume(problems, rule))),
-    Agent: checkBare(problems, 'agent', raw),
-    Node: checkBare(problems, 'node', raw),
+    Agent: checkUnlabelled(problems, 'agent', raw),
+    Node: checkUnlabelled(problems, 'node', raw),
     Operator: checkOperator(problems, raw.operator),
-    Quota: checkBare(problems, 'quota', raw),
-    Plugin: checkBare(problems, 'plugin', raw),
+    Quota: checkUnlabelled(problems, 'quota', raw),
+    Plugin: checkUnlabelled(problems, 'plugin', raw),
   }
 }
 
@@ -68,7 +64,7 @@ function listOrNull<T>(list: readonly T[]): readonly T[] | null {
   return list.length === 0 ? null : list
 }
 
-/** `scale` means something in namespaces only, but is accepted everywhere. */
+/** `scale` has an effect in namespace rules only, but is accepted in all rules. */
 const POLICIES = ['deny', 'read', 'write', 'scale'] as const
 const PLUGIN_POLICIES = ['deny', 'list', 'read', 'write'] as const
 
@@ -77,14 +73,14 @@ const NODE_POOL_LABEL = /^[a-zA-Z0-9_*-]{1,128}$/
 
 function checkNamespace(problems: Problems, raw: RawRule): NamespaceRule {
   const { label } = raw
-  if (!LABEL.test(label)) problems.push(`Invalid namespace name: ${shown(label)}`)
+  if (!LABEL.test(label)) problems.push(`Invalid namespace name: ${quoteClipped(label)}`)
   const policy = checkPolicy(problems, raw.policy, {
-    known: POLICIES,
-    complaint: (wrong) => `Invalid namespace policy: "${wrong}"`,
+    allowed: POLICIES,
+    errorText: (wrong) => `Invalid namespace policy: "${wrong}"`,
   })
-  const capabilities = checkWords(problems, raw.capabilities, {
-    known: NAMESPACE_CAPABILITIES,
-    complaint: (wrong) => `Invalid namespace capability '${wrong}': ${shown(label)}`,
+  const capabilities = checkValues(problems, raw.capabilities, {
+    allowed: NAMESPACE_CAPABILITIES,
+    errorText: (wrong) => `Invalid namespace capability '${wrong}': ${quoteClipped(label)}`,
   })
   return {
     Name: label,
@@ -106,41 +102,41 @@ function checkPath(problems: Problems, namespace: string, raw: RawRule): PathRul
   if (path === '') problems.push(`Invalid missing variable path in namespace ${namespace}`)
   if (path.startsWith('/'))
     problems.push(
-      `Invalid variable path ${shown(path)} in namespace ${namespace}: ` +
+      `Invalid variable path ${quoteClipped(path)} in namespace ${namespace}: ` +
         `cannot start with a leading '/'`,
     )
-  const capabilities = checkWords(problems, raw.capabilities, {
-    known: VARIABLE_CAPABILITIES,
-    complaint: (wrong) => `Invalid variable capability '${wrong}' in namespace ${namespace}`,
+  const capabilities = checkValues(problems, raw.capabilities, {
+    allowed: VARIABLE_CAPABILITIES,
+    errorText: (wrong) => `Invalid variable capability '${wrong}' in namespace ${namespace}`,
   })
   return { PathSpec: path, Capabilities: variableCapabilities(capabilities) }
 }
 
-function checkNodePool(problems: Problems, raw: RawRule): LabelledRule<NodePoolCapability> {
+function checkNodePool(problems: Problems, raw: RawRule): NamedRule<NodePoolCapability> {
   const { label } = raw
-  if (!NODE_POOL_LABEL.test(label)) problems.push(`Invalid node pool name '${clipped(label)}'`)
+  if (!NODE_POOL_LABEL.test(label)) problems.push(`Invalid node pool name '${clip(label)}'`)
   const policy = checkPolicy(problems, raw.policy, {
-    known: POLICIES,
-    complaint: (wrong) => `Invalid node pool policy '${wrong}' for '${label}'`,
+    allowed: POLICIES,
+    errorText: (wrong) => `Invalid node pool policy '${wrong}' for '${label}'`,
   })
-  const capabilities = checkWords(problems, raw.capabilities, {
-    known: NODE_POOL_CAPABILITIES,
-    complaint: (wrong) => `Invalid node pool capability '${wrong}' for '${label}'`,
+  const capabilities = checkValues(problems, raw.capabilities, {
+    allowed: NODE_POOL_CAPABILITIES,
+    errorText: (wrong) => `Invalid node pool capability '${wrong}' for '${label}'`,
   })
   const Capabilities = nodePoolCapabilities({ policy, capabilities })
   return { Name: label, Policy: policy, Capabilities }
 }
 
-function checkHostVolume(problems: Problems, raw: RawRule): LabelledRule<HostVolumeCapability> {
+function checkHostVolume(problems: Problems, raw: RawRule): NamedRule<HostVolumeCapability> {
   const { label } = raw
-  if (!LABEL.test(label)) problems.push(`Invalid host volume name: ${shown(label)}`)
+  if (!LABEL.test(label)) problems.push(`Invalid host volume name: ${quoteClipped(label)}`)
   const policy = checkPolicy(problems, raw.policy, {
-    known: POLICIES,
-    complaint: (wrong) => `Invalid host volume policy: "${wrong}"`,
+    allowed: POLICIES,
+    errorText: (wrong) => `Invalid host volume policy: "${wrong}"`,
   })
-  const capabilities = checkWords(problems, raw.capabilities, {
-    known: HOST_VOLUME_CAPABILITIES,
-    complaint: (wrong) => `Invalid host volume capability '${wrong}': ${shown(label)}`,
+  const capabilities = checkValues(problems, raw.capabilities, {
+    allowed: HOST_VOLUME_CAPABILITIES,
+    errorText: (wrong) => `Invalid host volume capability '${wrong}': ${quoteClipped(label)}`,
   })
   const Capabilities = hostVolumeCapabilities({ policy, capabilities })
   return { Name: label, Policy: policy, Capabilities }
@@ -149,54 +145,88 @@ function checkHostVolume(problems: Problems, raw: RawRule): LabelledRule<HostVol
 function checkOperator(problems: Problems, [raw]: readonly RawRule[]): OperatorRule | null {
   if (raw === undefined) return null
   const policy = checkPolicy(problems, raw.policy, {
-    known: POLICIES,
-    complaint: (wrong) => `Invalid operator policy: "${wrong}"`,
+    allowed: POLICIES,
+    errorText: (wrong) => `Invalid operator policy: "${wrong}"`,
   })
-  const capabilities = checkWords(problems, raw.capabilities, {
-    known: OPERATOR_CAPABILITIES,
-    complaint: (wrong) => `Invalid operator capability '${wrong}'`,
+  const capabilities = checkValues(problems, raw.capabilities, {
+    allowed: OPERATOR_CAPABILITIES,
+    errorText: (wrong) => `Invalid operator capability '${wrong}'`,
   })
   return { Policy: policy, Capabilities: operatorCapabilities({ policy, capabilities }) }
 }
 
-/** These rules are a shorthand and nothing else, so they need one. */
-function checkBare(
+/** These rules consist of a shorthand only, so it is required. */
+function checkUnlabelled(
   problems: Problems,
   kind: 'agent' | 'node' | 'quota' | 'plugin',
   raw: RawRules,
-): BareRule | null {
+): UnlabelledRule | null {
   const [rule] = raw[kind]
   if (rule === undefined) return null
-  const complaint = (wrong: string): string => `Invalid ${kind} policy: "${wrong}"`
-  if (rule.policy === '') problems.push(complaint(''))
-  const known = kind === 'plugin' ? PLUGIN_POLICIES : POLICIES
-  return { Policy: checkPolicy(problems, rule.policy, { known, complaint }) }
+  const errorText = (wrong: string): string => `Invalid ${kind} policy: "${wrong}"`
+  if (rule.policy === '') problems.push(errorText(''))
+  const allowed = kind === 'plugin' ? PLUGIN_POLICIES : POLICIES
+  return { Policy: checkPolicy(problems, rule.policy, { allowed, errorText }) }
 }
 
-/** The words that may stand in a place, and what is said about another. */
-interface Vocabulary<W extends string> {
-  readonly known: readonly W[]
-  readonly complaint: (wrong: string) => string
+/** Allowed values, and the error message for any other. */
+interface AllowedValues<W extends string> {
+  readonly allowed: readonly W[]
+  readonly errorText: (wrong: string) => string
 }
 
-/** The policy of a rule; empty when it has none. */
+/** Parses the shorthand of a rule; empty if the rule has none. */
 function checkPolicy<W extends string>(
   problems: Problems,
   text: string,
-  vocabulary: Vocabulary<W>,
+  vocabulary: AllowedValues<W>,
 ): W | '' {
-  const [policy] = text === '' ? [] : checkWords(problems, [text], vocabulary)
+  const [policy] = text === '' ? [] : checkValues(problems, [text], vocabulary)
   return policy ?? ''
 }
 
-function checkWords<W extends string>(
+function checkValues<W extends string>(
   problems: Problems,
   texts: readonly string[],
-  { known, complaint }: Vocabulary<W>,
+  { allowed, errorText }: AllowedValues<W>,
 ): readonly W[] {
   return texts.flatMap((text) => {
-    const word = known.find((one) => one === text)
-    if (word === undefined) problems.push(complaint(clipped(text)))
-    return word === undefined ? [] : [word]
+    const value = allowed.find((one) => one === text)
+    if (value === undefined) problems.push(errorText(clip(text)))
+    return value === undefined ? [] : [value]
   })
+}
+
+/** Replaces aliases of capabilities and of variable directories by Reeve's names. */
+function resolveRuleAliases(raw: RawRules, aliases: RuleAliases | undefined): RawRules {
+  if (aliases === undefined) return raw
+  return {
+    ...raw,
+    namespace: raw.namespace.map((rule) => resolveRule(rule, aliases)),
+    operator: raw.operator.map((rule) => resolveRule(rule, aliases)),
+  }
+}
+
+function resolveRule(rule: RawRule, aliases: RuleAliases): RawRule {
+  const { capabilities, variableDirectories } = aliases
+  return {
+    ...rule,
+    capabilities: rule.capabilities.map((capability) =>
+      Object.hasOwn(capabilities, capability)
+        ? (capabilities[capability] ?? capability)
+        : capability,
+    ),
+    variables: rule.variables?.map((path) => ({
+      ...path,
+      label: resolvePattern(variableDirectories, path.label),
+    })),
+  }
+}
+
+/** Unlike a path, a pattern may end right behind the directory: `service*`. */
+function resolvePattern(directories: Readonly<Record<string, string>>, pattern: string): string {
+  for (const alias in directories)
+    if (pattern.startsWith(`${alias}*`))
+      return `${directories[alias]}${pattern.slice(alias.length)}`
+  return canonicalPath(directories, pattern)
 }

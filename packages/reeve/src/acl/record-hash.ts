@@ -3,17 +3,17 @@ import { blake2b256 } from '@reeve/kit/hash.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /**
- * `Hash` of a record: BLAKE2b-256 over its own fields, concatenated without separators. It tells
- * whether two copies are equal; nothing trusts it.
+ * Returns the `Hash` of a record: BLAKE2b-256 over its fields, concatenated without separators. It
+ * only shows whether two copies are equal; it is not a security feature.
  */
-function hashOf(parts: readonly string[]): string {
+function hashFields(parts: readonly string[]): string {
   return blake2b256(parts.join(''))
 }
 
 export function tokenHash(
   token: Pick<AclToken, 'Name' | 'Policies' | 'Roles' | 'Global'> & { readonly Type: string },
 ): string {
-  return hashOf([
+  return hashFields([
     token.Name,
     token.Type,
     ...(token.Policies ?? []),
@@ -27,18 +27,18 @@ export function policyHash(
 ): string {
   const { JobACL: job } = policy
   const workload = job === null ? [] : [job.Namespace, job.JobID, job.Group, job.Task]
-  return hashOf([policy.Name, policy.Description, policy.Rules, ...workload])
+  return hashFields([policy.Name, policy.Description, policy.Rules, ...workload])
 }
 
 export function roleHash(role: Pick<AclRole, 'Name' | 'Description' | 'Policies'>): string {
-  return hashOf([role.Name, role.Description, ...role.Policies.map((link) => link.Name)])
+  return hashFields([role.Name, role.Description, ...role.Policies.map((link) => link.Name)])
 }
 
 export function namespaceHash(
   namespace: Omit<Namespace, 'Hash' | 'CreateIndex' | 'ModifyIndex'>,
 ): string {
   const { Capabilities: uses, NodePoolConfiguration: pools } = namespace
-  return hashOf([
+  return hashFields([
     namespace.Name,
     namespace.Description,
     namespace.Quota,
@@ -55,7 +55,7 @@ export function namespaceHash(
 
 export function nodePoolHash(pool: Omit<NodePool, 'Hash' | 'CreateIndex' | 'ModifyIndex'>): string {
   const { SchedulerConfiguration: scheduler } = pool
-  return hashOf([
+  return hashFields([
     pool.Name,
     pool.Description,
     scheduler?.SchedulerAlgorithm ?? '',

@@ -9,7 +9,7 @@ import {
   ServiceCheck,
   Task,
   TaskGroup,
-  type Shape,
+  type Infer,
 } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -39,10 +39,10 @@ const AgentCheck = Type.Object({
     'FailuresBeforeCritical',
     'OnUpdate',
   ]).properties,
-  // Not in what an older agent left on the disk.
+  // Missing in files that an older agent wrote.
   ...Type.Partial(Type.Pick(ServiceCheck, ['GRPCService', 'GRPCUseTLS'])).properties,
 })
-export type AgentCheck = Shape<typeof AgentCheck>
+export type AgentCheck = Infer<typeof AgentCheck>
 
 const AgentService = Type.Object({
   ...Type.Pick(Service, [
@@ -58,12 +58,12 @@ const AgentService = Type.Object({
   ]).properties,
   Checks: Type.Union([Type.Array(AgentCheck), Type.Null()]),
 })
-export type AgentService = Shape<typeof AgentService>
+export type AgentService = Infer<typeof AgentService>
 const Services = Type.Optional(Type.Union([Type.Array(AgentService), Type.Null()]))
 
 /**
- * What the agent reads of a job, and no more: a server of another version may leave out or add any
- * other field and is still understood, and so is what an older agent left on the disk.
+ * The fields of a job that the agent reads. Servers of other versions may omit or add any other
+ * field, and so may files that an older agent wrote.
  */
 const AgentTask = Type.Object({
   ...Type.Pick(Task, [
@@ -86,14 +86,14 @@ const AgentTask = Type.Object({
     ...Type.Pick(Resources, ['CPU', 'Cores', 'MemoryMB', 'MemoryMaxMB']).properties,
     ...Type.Partial(Type.Pick(Resources, ['SecretsMB'])).properties,
   }),
-  // Not in what an older agent left on the disk.
+  // Missing in files that an older agent wrote.
   ...Type.Partial(Type.Pick(Task, ['Artifacts', 'Templates', 'VolumeMounts', 'Schedule']))
     .properties,
   Services,
 })
-export type AgentTask = Shape<typeof AgentTask>
+export type AgentTask = Infer<typeof AgentTask>
 
-/** What both ways of replacing allocations ask of the health of the new ones. */
+/** Health settings that `update` and `migrate` have in common. */
 const HealthBlock = Type.Pick(MigrateStrategy, ['HealthCheck', 'MinHealthyTime', 'HealthyDeadline'])
 const OptionalHealthBlock = Type.Optional(Type.Union([HealthBlock, Type.Null()]))
 
@@ -109,17 +109,17 @@ const AgentTaskGroup = Type.Object({
   ),
   Tasks: Type.Array(AgentTask, { minItems: 1 }),
 })
-export type AgentTaskGroup = Shape<typeof AgentTaskGroup>
+export type AgentTaskGroup = Infer<typeof AgentTaskGroup>
 
 const AgentJob = Type.Object({
   ...Type.Pick(Job, ['ID', 'Name', 'ParentID', 'Type', 'Region', 'Payload', 'Meta']).properties,
-  // Not in what an older agent left on the disk.
+  // Missing in files that an older agent wrote.
   ParameterizedJob: Type.Optional(
     Type.Union([Type.Pick(ParameterizedJobConfig, ['MetaOptional']), Type.Null()]),
   ),
   TaskGroups: Type.Array(AgentTaskGroup),
 })
-export type AgentJob = Shape<typeof AgentJob>
+export type AgentJob = Infer<typeof AgentJob>
 
 const AgentAllocation = Type.Object({
   ...Type.Pick(AllocationRecord, [
@@ -137,10 +137,10 @@ const AgentAllocation = Type.Object({
     'AllocModifyIndex',
     'CreateTime',
   ]).properties,
-  // Not in what an older agent left on the disk.
+  // Missing in files that an older agent wrote.
   ...Type.Partial(Type.Pick(AllocationRecord, ['DeploymentID', 'DeploymentStatus'])).properties,
 })
-export type AgentAllocation = Shape<typeof AgentAllocation>
+export type AgentAllocation = Infer<typeof AgentAllocation>
 
 /** An allocation of this node together with the version of the job that it runs. */
 export interface Assignment {
@@ -150,9 +150,12 @@ export interface Assignment {
   readonly group: AgentTaskGroup
 }
 
-let compiled: ReturnType<typeof compileCheckers> | undefined
+let checkers: ReturnType<typeof compileCheckers> | undefined
 
-/** Compiled with the first assignment: that takes a tenth of the time in which a server starts. */
+/**
+ * Compiles the checkers with the first assignment: compiling takes a tenth of the start time of a
+ * server.
+ */
 function compileCheckers() {
   return {
     entryChecker: Compile(Type.Object({ allocation: AgentAllocation, job: AgentJob })),
@@ -160,33 +163,42 @@ function compileCheckers() {
   }
 }
 
-/** Entries of one message share their job, and a large one takes milliseconds to validate. */
+/**
+ * Jobs that were validated before. The entries of one message share their job, and validating a
+ * large job takes milliseconds.
+ */
 const validJobs = new WeakMap<object, AgentJob>()
 
 interface UnreadableAssignment {
-  /** The allocation it was meant for; undefined when not even that can be told. */
+  /** ID of the allocation; undefined if the entry has no readable ID. */
   readonly id: string | undefined
   readonly message: string
 }
 
-/** Reads one entry of a `desired` message, or of the agent's own files. */
+/** Parses one entry of a `desired` message or of a state file of the agent. */
 export function readAssignment(value: unknown): Result<Assignment, UnreadableAssignment> {
-  const { entryChecker, allocationChecker } = (compiled ??= compileCheckers())
-  const shared = findValidJob(value)
-  if (shared !== undefined && allocationChecker.Check(value)) {
-    return assignmentOf(value.allocation, shared)
+  const { entryChecker, allocationChecker } = (checkers ??= compileCheckers())
+  const cachedJob = findCachedJob(value)
+  if (cachedJob !== undefined && allocationChecker.Check(value)) {
+    return assignmentOf(value.allocation, cachedJob)
   }
   if (entryChecker.Check(value)) {
     validJobs.set(value.job, value.job)
     return assignmentOf(value.allocation, value.job)
   }
-  const [first] = entryChecker.Errors(value)
-  const where = first === undefined || first.instancePath === '' ? 'the entry' : first.instancePath
-  return err({ id: idOf(value), message: `${where} ${first?.message ?? 'is not readable'}` })
+  const [firstError] = entryChecker.Errors(value)
+  const path =
+    firstError === undefined || firstError.instancePath === ''
+      ? 'the entry'
+      : firstError.instancePath
+  return err({
+    id: allocationIdOf(value),
+    message: `${path} ${firstError?.message ?? 'is not readable'}`,
+  })
 }
 
-function findValidJob(value: unknown): AgentJob | undefined {
-  const job = inner(value, 'job')
+function findCachedJob(value: unknown): AgentJob | undefined {
+  const job = propertyOf(value, 'job')
   return typeof job === 'object' && job !== null ? validJobs.get(job) : undefined
 }
 
@@ -207,22 +219,25 @@ function assignmentOf(
   return ok({ allocation, job, group })
 }
 
-/** Of the job as JSON: how much work it is to write it, or to prepare one of its tasks. */
-export function jobChars(job: AgentJob): number {
-  const chars = charsOf.get(job) ?? JSON.stringify(job).length
-  charsOf.set(job, chars)
-  return chars
+/**
+ * Length of the job as JSON, which estimates the work of storing it or of preparing one of its
+ * tasks.
+ */
+export function jobJsonLength(job: AgentJob): number {
+  const length = jobJsonLengths.get(job) ?? JSON.stringify(job).length
+  jobJsonLengths.set(job, length)
+  return length
 }
 
-const charsOf = new WeakMap<AgentJob, number>()
+const jobJsonLengths = new WeakMap<AgentJob, number>()
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-function idOf(value: unknown): string | undefined {
-  const id: unknown = inner(inner(value, 'allocation'), 'ID')
+function allocationIdOf(value: unknown): string | undefined {
+  const id: unknown = propertyOf(propertyOf(value, 'allocation'), 'ID')
   return typeof id === 'string' && UUID.test(id) ? id : undefined
 }
 
-function inner(value: unknown, name: string): unknown {
+function propertyOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

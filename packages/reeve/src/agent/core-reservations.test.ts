@@ -19,16 +19,16 @@ test('reserved cores: the others have the rest, and all of them when the last on
   const told: string[] = []
   const cores = new CoreReservations({
     coreCount: () => 4,
-    changed: (shared) => {
+    onSharedCoresChanged: (shared) => {
       told.push(shared.join())
       return Promise.resolve()
     },
   })
   await cores.reserve(reserving(1, null))
-  assert.deepEqual(cores.shared, [])
+  assert.deepEqual(cores.sharedCores, [])
   await cores.reserve(reserving(2, [0]))
   await cores.reserve(reserving(3, [2]))
-  assert.deepEqual(cores.shared, [1, 3])
+  assert.deepEqual(cores.sharedCores, [1, 3])
   await cores.release(allocationId(2))
   await cores.release(allocationId(1))
   await cores.release(allocationId(3))
@@ -36,7 +36,10 @@ test('reserved cores: the others have the rest, and all of them when the last on
 })
 
 test('reserved cores: where all are reserved the others may use any', async () => {
-  const cores = new CoreReservations({ coreCount: () => 2, changed: () => Promise.resolve() })
+  const cores = new CoreReservations({
+    coreCount: () => 2,
+    onSharedCoresChanged: () => Promise.resolve(),
+  })
   await cores.reserve(reserving(1, [0, 1]))
-  assert.deepEqual(cores.shared, [])
+  assert.deepEqual(cores.sharedCores, [])
 })

@@ -1,125 +1,120 @@
+import type { Readable, Writable } from 'node:stream'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { TaskHandle, TaskLaunch } from './task-launch.ts'
-import type { ExecRequest, ExecSession, TaskUsage } from './task-session.ts'
-
-export type { TaskHandle, TaskLaunch } from './task-launch.ts'
 
 /**
- * The seam between the agent and whatever runs tasks. One shared suite (test/suites/task-driver.ts)
- * holds every implementation to these comments.
+ * The interface between the agent and the drivers that run tasks. One suite
+ * (test/suites/task-driver.ts) tests every implementation against these comments.
  */
 export interface TaskDriver {
   /** The name that jobs use: `raw_exec`. */
   readonly name: string
 
   /**
-   * How the task sees its directories. `none`: as the machine names them; `chroot` and `image`: as
-   * `/alloc`, `/local` and `/secrets` of a root of its own, which an image fills in the last case.
+   * How a task sees its directories. `none`: by their host paths; `chroot` and `image`: as
+   * `/alloc`, `/local` and `/secrets` of its own root, which for `image` comes from an image.
    */
   readonly isolation: TaskIsolation
 
-  /** Who a task runs as that names no user; undefined: the agent's own, or what its image says. */
+  /** User of tasks that name none; undefined: the user of the agent or of the image. */
   readonly defaultUser?: string
 
-  /**
-   * Probes for real whether tasks could run here. Does not throw: what is wrong is in the answer.
-   */
+  /** Probes whether tasks can run here. Never throws: problems are part of the result. */
   fingerprint(): Promise<DriverHealth>
 
-  /** A start is coming, in milliseconds or never: what can be made ready for it may be. */
-  expectStart?(): void
+  /** Announces that a start may follow within milliseconds, so that the driver can warm up. */
+  prewarm?(): void
 
   /**
-   * Fetches what the start needs and the node may lack, such as an image. May take minutes, beside
-   * any number of others. Rejects like `start`, and soon after the signal is aborted. Nothing of
-   * the task runs afterwards; a start without it fetches by itself.
+   * Fetches what the start needs, such as an image. May take minutes and runs in parallel with
+   * other calls. Rejects like `start`, and soon after the signal is aborted. Leaves nothing
+   * running. A `start` without it fetches by itself.
    */
   prepare?(launch: TaskLaunch, context: DriverContext): Promise<void>
 
   /**
-   * Keeps tasks without cores of their own, those that run and those to come, on these; empty: any.
-   * Resolves when they are. A driver without it starts tasks where `sharedCores` says and leaves
-   * them there.
+   * Restricts tasks without reserved cores, running and future ones, to these cores; empty means
+   * all cores. Resolves when they have moved. A driver without this method starts tasks on
+   * `sharedCores` and never moves them.
    */
   shareCores?(cores: readonly number[]): Promise<void>
 
   /**
-   * The network of the allocation was removed: whatever the driver keeps for its tasks to join it
-   * is removed too. Safe to repeat. A rejection is for the log: `reconcile` removes it later.
+   * Removes what the driver created for its tasks to join the network of the allocation, after that
+   * network was removed. Idempotent. A failure is only logged: `reconcile` removes the rest later.
    */
   leaveNetwork?(allocationId: string): Promise<void>
 
   /**
-   * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
-   * before, and never uses one handle twice. Rejects with a Fault whose kind says whether another
-   * try may help (`isRecoverable`): `task-config` names the field, `task-unstartable` what is
-   * missing, `task-start` is the rest. After a rejection nothing of the task runs.
+   * Starts the task; resolves when it runs. The caller has stored `launch.handle` before and never
+   * reuses a handle. Rejects with a Fault whose kind says whether a retry may help
+   * (`isRecoverable`): `task-config` names the field, `task-unstartable` what is missing,
+   * `task-start` is anything else. After a rejection nothing of the task runs.
    */
   start(launch: TaskLaunch, context?: DriverContext): Promise<RunningTask>
 
   /**
-   * Finds out what became of a start whose handle was saved, after the agent itself ended in
-   * between. The answer is final: a task said to be `never-started` will not start later by itself,
-   * and nothing of a `lost` one runs any more. Rejects with a Fault `driver-away` while it cannot
-   * be found out: the agent keeps the handle and asks again.
+   * Returns what became of a start whose handle was saved, after a restart of the agent. The result
+   * is final: a `never-started` task will not start later, and nothing of a `lost` task still runs.
+   * Rejects with a Fault `driver-away` while the result cannot be determined: the agent keeps the
+   * handle and retries.
    */
   recover(handle: TaskHandle, context?: DriverContext): Promise<Recovery>
 }
 
-/** What the agent offers a driver during a start or a recovery, and as long as the task runs. */
+/** Services of the agent for a driver during a start, a recovery, and the lifetime of the task. */
 export interface DriverContext {
-  /** Adds an event to the task: what its owner should know and no state tells. */
+  /** Adds an event to the task, for what its state does not show. */
   report(message: string): void
-  /** Fires when a start need not go on: the task is to end, or the agent stops. */
+  /** Aborted when a start is no longer needed: the task is being killed or the agent stops. */
   readonly signal: AbortSignal
 }
 
-/** The kind of a fault that passes: what runs the tasks cannot be asked now. */
-export const DRIVER_AWAY = 'driver-away'
+/** Fault kind for a temporary condition: the engine or supervisor of the tasks is unreachable. */
+export const DRIVER_UNAVAILABLE = 'driver-away'
 
-/** A driver that finds what it started even where every record of it is gone. */
-export interface SweepingDriver extends TaskDriver {
+/** A driver that can find the tasks it started without any record of them. */
+export interface OrphanKillingDriver extends TaskDriver {
   /**
-   * Ends and removes what is left of starts for this data directory that have none of these
-   * handles' ids. Called before any task is started; does nothing where the driver does not work.
+   * Kills and removes the tasks of this data directory whose handle is not in `known`. Called
+   * before any task is started. Does nothing if the driver is unavailable.
    */
-  sweep(known: ReadonlySet<string>): Promise<void>
+  killOrphans(knownHandleIds: ReadonlySet<string>): Promise<void>
 }
 
-export function canSweep(driver: TaskDriver): driver is SweepingDriver {
+export function killsOrphans(driver: TaskDriver): driver is OrphanKillingDriver {
   return 'sweep' in driver
 }
 
-/** A driver that shares its engine with others, and leaves things there for later starts. */
+/** A driver that shares its engine with others and leaves objects such as images in it. */
 export interface ReconcilingDriver extends TaskDriver {
-  /** How often `reconcile` is due. */
-  readonly reconcileMs: number
+  /** Interval between two calls of `reconcile`. */
+  readonly reconcileIntervalMs: number
   /**
-   * Removes from the engine what starts of this agent left there and no task of the node needs.
-   * Never called twice at once. A rejection is tried again at the next turn.
+   * Removes objects of this agent from the engine that no task of the node needs. Calls never
+   * overlap. A failure is retried at the next interval.
    */
-  reconcile(tasks: NodeTasks): Promise<Reconciliation>
+  reconcile(tasks: LiveTasks): Promise<Reconciliation>
 }
 
-export function canReconcile(driver: TaskDriver): driver is ReconcilingDriver {
+export function isReconcilingDriver(driver: TaskDriver): driver is ReconcilingDriver {
   return 'reconcile' in driver
 }
 
-/** What a driver must keep. */
-export interface NodeTasks {
-  /** Ids of the handles of all starts that are under way or run. */
-  readonly starts: ReadonlySet<string>
-  /** Ids of the allocations of which a task runs or may still start. */
-  readonly allocations: ReadonlySet<string>
-  /** `Config` of every task that runs or may still start, with its references unresolved. */
+/** What a driver must not remove. */
+export interface LiveTasks {
+  /** Handle IDs of all starts that are in progress or running. */
+  readonly handleIds: ReadonlySet<string>
+  /** IDs of allocations with a task that runs or may still start. */
+  readonly allocationIds: ReadonlySet<string>
+  /** `Config` of every task that runs or may still start, before interpolation. */
   readonly configs: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** What was removed, by its name in the engine. */
+/** The removed objects, by their name in the engine. */
 export interface Reconciliation {
-  readonly containers: readonly string[]
-  readonly images: readonly string[]
-  /** True: the containers are only named, and were left as they are. */
+  readonly removedContainers: readonly string[]
+  readonly removedImages: readonly string[]
+  /** Dry run: the containers were only listed. */
   readonly isDryRun: boolean
 }
 
@@ -128,55 +123,55 @@ export type TaskIsolation = 'none' | 'chroot' | 'image'
 export interface DriverHealth {
   readonly detected: boolean
   readonly healthy: boolean
-  /** A sentence: why it is not detected or not healthy, else `Healthy`. */
+  /** Why the driver is not detected or not healthy, otherwise `Healthy`. */
   readonly description: string
   /** Node attributes: `driver.raw_exec` = `1`. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** A task that was started. Stays usable after the task has ended. */
+/** A started task. The object stays usable after the task has ended. */
 export interface RunningTask {
   readonly handle: TaskHandle
 
-  /** Settles once, when the task has ended and nothing it started is left. Never rejects. */
+  /** Resolves once, when the task and all its processes have ended. Never rejects. */
   readonly exited: Promise<TaskExit>
 
-  /** Where others reach the task, when the driver gave it an address of its own. */
+  /** Address of the task, if the driver assigned one. */
   readonly address: DriverAddress | undefined
 
   /**
-   * Sends a signal to the task itself. Fault `task-signal`: no such signal; `task-gone`: it has
-   * ended.
+   * Sends a signal to the main process of the task. Fault `task-signal`: unknown signal;
+   * `task-gone`: the task has ended.
    */
   signal(name: string): Promise<void>
 
   /**
-   * Ends the task: the signal, then after the timeout force. Resolves when nothing of it is left,
-   * at once if it has ended; may be called again. Fault `task-unkillable` when something survives
-   * even force.
+   * Stops the task: sends the signal, and kills it after the timeout. Resolves when nothing of it
+   * is left, immediately if it has ended. May be called again. Fault `task-unkillable` if a process
+   * survives SIGKILL.
    */
   stop(request: StopRequest): Promise<void>
 
   /**
-   * Runs a further command in the world of the task; resolves when it runs. Fault `task-gone`: the
-   * task has ended; `task-config`: there is no such command, or no terminal is to be had here.
+   * Runs another command in the environment of the task; resolves when it runs. Fault `task-gone`:
+   * the task has ended; `task-config`: the command does not exist, or no terminal is available.
    */
   exec(request: ExecRequest): Promise<ExecSession>
 
-  /** What the task uses now; undefined once it has ended or where nothing can be told. */
+  /** Current resource usage; undefined if the task has ended or usage is not available. */
   usage(): Promise<TaskUsage | undefined>
 
   /**
-   * The agent goes, the task stays: ends all watching. `exited` then never settles unless it
-   * already has.
+   * Stops all watching because the agent stops while the task continues. `exited` then never
+   * settles unless it already has.
    */
   detach(): void
 
-  /** Removes the driver's records. Called once the exit has been saved; safe to repeat. */
-  forget(): Promise<void>
+  /** Deletes the records of the driver. Called after the exit was saved. Idempotent. */
+  destroyRecords(): Promise<void>
 }
 
-/** What services with the address mode `driver` announce. */
+/** Address that services with `address_mode = "driver"` register. */
 export interface DriverAddress {
   readonly ip: string
   /** Ports inside, by label. */
@@ -194,25 +189,227 @@ export interface TaskExit {
   /** 0 unless a signal ended it. */
   readonly signal: number
   readonly oomKilled: boolean
-  /** What the driver has to say about it; empty when the code says all. */
+  /** Explanation from the driver; empty if the exit code is sufficient. */
   readonly message: string
   readonly atMs: number
 }
 
 export type Recovery =
-  /** It runs, or it ran and its exit is known: `exited` tells. */
+  /** The task runs, or it has ended and its exit is known: see `exited`. */
   | { readonly kind: 'attached'; readonly task: RunningTask }
   | { readonly kind: 'never-started' }
   | { readonly kind: 'lost'; readonly reason: string }
 
-/** The task cannot run as it is written, on this node: another try would end the same way. */
-const FINAL_KINDS: ReadonlySet<string> = new Set([
+/**
+ * Fault kinds of tasks that cannot run on this node as they are defined: a retry would fail the
+ * same way.
+ */
+const UNRECOVERABLE_KINDS: ReadonlySet<string> = new Set([
   'task-invalid',
   'task-config',
   'task-unstartable',
 ])
 
-/** Whether another try may succeed; the restart policy bounds how many there are. */
+/** Whether a retry may succeed; the restart policy limits the number of retries. */
 export function isRecoverable(thrown: unknown): boolean {
-  return !(thrown instanceof Fault && FINAL_KINDS.has(thrown.kind))
+  return !(thrown instanceof Fault && UNRECOVERABLE_KINDS.has(thrown.kind))
+}
+
+/**
+ * Identifies one start of one task so that it can be found again. Created and saved by the agent
+ * before the start.
+ */
+export interface TaskHandle {
+  readonly driver: string
+  /** Unique for each start: allocation, task and attempt. */
+  readonly id: string
+  readonly allocationId: string
+  readonly task: string
+  /**
+   * Directory for the driver's records of this start; the driver creates it, `destroyRecords`
+   * removes it.
+   */
+  readonly dir: string
+  /** Boot ID of the machine at the start; no task survives a reboot. */
+  readonly bootId: string
+}
+
+/** Identity of the task from the servers, which the task cannot change. */
+interface TaskIdentity {
+  readonly namespace: string
+  readonly jobId: string
+  readonly jobName: string
+  readonly group: string
+  readonly nodeId: string
+  readonly nodeName: string
+}
+
+/** Everything a driver needs for one start of one task. */
+export interface TaskLaunch {
+  readonly handle: TaskHandle
+  readonly identity: TaskIdentity
+  /** `Config` of the task, interpolated. The driver validates it. */
+  readonly config: Readonly<Record<string, unknown>>
+  /** The complete environment: the driver adds nothing from the agent's own. */
+  readonly env: Readonly<Record<string, string>>
+  /** Empty: the default user of the driver. */
+  readonly user: string
+  /** Host paths of the four directories of the task. */
+  readonly taskDir: string
+  readonly allocDir: string
+  readonly localDir: string
+  readonly secretsDir: string
+  readonly resources: TaskResources
+  /** Undefined: the output is discarded. */
+  readonly logs: TaskLogFiles | undefined
+  /** Volumes to mount, in addition to the task's directories. */
+  readonly mounts: readonly TaskMount[]
+  readonly network: TaskNetwork
+}
+
+/** Resources assigned to the task. */
+export interface TaskResources {
+  /** CPU weight relative to the other tasks of the node; a limit only if the task asks for one. */
+  readonly cpuMHz: number
+  /** The same as a fraction of the node: 0.25 is a quarter. */
+  readonly cpuFraction: number
+  /** Cores reserved for this task; empty means any. */
+  readonly cores: readonly number[]
+  /** Cores that no other task has reserved, for tasks without reserved cores; empty means any. */
+  readonly sharedCores?: readonly number[]
+  /** Reserved memory, and the limit if there is no `memoryMaxMB`. */
+  readonly memoryMB: number
+  /** Memory limit above the reservation; 0 means none. */
+  readonly memoryMaxMB: number
+}
+
+/**
+ * Rotated log files `<prefix>.<n>`: the newest has the largest n, and a new start appends to it. A
+ * full file is followed by the next one; only the newest `maxFiles` are kept.
+ */
+export interface TaskLogFiles {
+  readonly stdoutPrefix: string
+  readonly stderrPrefix: string
+  readonly maxFiles: number
+  readonly maxFileBytes: number
+}
+
+export interface TaskMount {
+  readonly hostPath: string
+  /** Absolute path in the task. */
+  readonly taskPath: string
+  readonly readOnly: boolean
+  /** Propagation of mounts below this one; absent means none. */
+  readonly propagation?: MountPropagation
+}
+
+/**
+ * `host-to-task`: the task sees new mounts of the host; `bidirectional`: and the host those of the
+ * task.
+ */
+type MountPropagation = 'host-to-task' | 'bidirectional'
+
+export interface TaskNetwork {
+  /**
+   * `host`: the network of the machine; `none`: loopback only; otherwise that of the allocation.
+   */
+  readonly mode: string
+  /** Network namespace of the allocation; undefined if it has none. */
+  readonly namespacePath: string | undefined
+  /** Host name of the task; empty: that of the machine. */
+  readonly hostname: string
+  /** Additional lines of `/etc/hosts`. */
+  readonly hosts: readonly HostEntry[]
+  /** Undefined: the resolver settings of the machine. */
+  readonly dns: DnsSettings | undefined
+  readonly ports: readonly TaskPort[]
+}
+
+interface HostEntry {
+  readonly address: string
+  readonly names: readonly string[]
+}
+
+export interface DnsSettings {
+  readonly servers: readonly string[]
+  readonly searches: readonly string[]
+  readonly options: readonly string[]
+}
+
+export interface TaskPort {
+  readonly label: string
+  readonly hostIp: string
+  readonly hostPort: number
+  /** Port inside the task; 0 means the host port. */
+  readonly to: number
+}
+
+/** Identity of a start without a job, such as a trial task of a driver. */
+export const NO_IDENTITY: TaskIdentity = {
+  namespace: '',
+  jobId: '',
+  jobName: '',
+  group: '',
+  nodeId: '',
+  nodeName: '',
+}
+
+/** Network of a launch that uses the host network. */
+export const HOST_NETWORK: TaskNetwork = {
+  mode: 'host',
+  namespacePath: undefined,
+  hostname: '',
+  hosts: [],
+  dns: undefined,
+  ports: [],
+}
+
+/** A command to run in the environment of a task: its files, user and limits. */
+export interface ExecRequest {
+  /** Program and arguments; never empty. */
+  readonly command: readonly string[]
+  /** Initial size of the terminal; undefined: three plain streams. */
+  readonly tty: TerminalSize | undefined
+}
+
+export interface TerminalSize {
+  readonly rows: number
+  readonly columns: number
+}
+
+/** A command running in a task. It ends when the task ends. */
+export interface ExecSession {
+  /**
+   * Closing it closes the input of the command; on a terminal it sends the end-of-file character.
+   */
+  readonly stdin: Writable
+  readonly stdout: Readable
+  /** Ends immediately with a terminal, which writes everything to `stdout`. */
+  readonly stderr: Readable
+  resize(size: TerminalSize): void
+  /** Hangs up like a closed terminal window, because the caller has disconnected. */
+  hangUp(): void
+  /** Resolves once with the exit code, after all output can be read; 128 + n after signal n. */
+  readonly exited: Promise<number>
+}
+
+/** Current resource usage of a task. Values that are not available are zero. */
+export interface TaskUsage {
+  readonly atMs: number
+  readonly cpu: {
+    /** CPU time in nanoseconds since the start. */
+    readonly totalNs: number
+    readonly userNs: number
+    readonly systemNs: number
+    readonly throttledPeriods: number
+    readonly throttledNs: number
+  }
+  readonly memory: {
+    readonly rssBytes: number
+    readonly cacheBytes: number
+    readonly swapBytes: number
+    readonly usageBytes: number
+    readonly maxUsageBytes: number
+  }
+  readonly pids: number
 }

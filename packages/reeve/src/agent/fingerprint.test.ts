@@ -6,7 +6,12 @@ import { test } from 'node:test'
 import { NodeResources } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { defaultRoute, fingerprint, maxMhz, parseOsRelease } from './fingerprint.ts'
+import {
+  parseDefaultRouteDevice,
+  fingerprint,
+  fastestCoreMhz,
+  parseOsRelease,
+} from './fingerprint.ts'
 
 test('this machine is described in the shape of the contract, with real values', async (t) => {
   const dataDir = await temporaryDirectory(t)
@@ -44,11 +49,11 @@ test('plug-ins of CNI networks are attributes', async (t) => {
 
 test('the fastest core counts', () => {
   const text = 'processor\t: 0\ncpu MHz\t\t: 800.004\nprocessor\t: 1\ncpu MHz\t\t: 2599.998\n'
-  assert.equal(maxMhz(text), 2600)
-  assert.equal(maxMhz('processor : 0\nBogoMIPS : 50.00\n'), undefined)
+  assert.equal(fastestCoreMhz(text), 2600)
+  assert.equal(fastestCoreMhz('processor : 0\nBogoMIPS : 50.00\n'), undefined)
 })
 
-test('the system tells its name with and without quotes', () => {
+test('os-release values are parsed with and without quotes', () => {
   assert.deepEqual(parseOsRelease('ID=debian\nVERSION_ID="12"\nHOME_URL="x=y"\n'), {
     name: 'debian',
     version: '12',
@@ -63,6 +68,6 @@ test('of several default routes the cheapest is taken', () => {
     'eth0\t00000000\t0100A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0',
     'eth1\t0000A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0',
   ].join('\n')
-  assert.equal(defaultRoute(table), 'eth0')
-  assert.equal(defaultRoute(''), undefined)
+  assert.equal(parseDefaultRouteDevice(table), 'eth0')
+  assert.equal(parseDefaultRouteDevice(''), undefined)
 })

@@ -7,46 +7,43 @@ import {
   type NodeNetwork,
   type NodeResources,
 } from '@reeve/contract'
-import { pluginVersions } from './network/cni/plugin-versions.ts'
+import { readPluginVersions } from './network/cni/plugin.ts'
 import { SIGNAL_NAMES } from './signals.ts'
 
-/** The machine as found: what it has, and what constraints may ask about. */
+/** The detected machine: its resources, and its attributes for constraints. */
 export interface Fingerprint {
   readonly Attributes: Readonly<Record<string, string>>
   readonly NodeResources: NodeResources
 }
 
 interface FingerprintOptions {
-  /** The volume that allocations will fill. */
+  /** Directory on the file system that allocations use. */
   readonly dataDir: string
   readonly version: string
   /**
    * The address that ports are published on; when absent, that of the default route's interface.
    */
   readonly address?: string
-  /** Where CNI plug-ins are looked for. */
+  /** Directories that are searched for CNI plug-ins. */
   readonly cniDirectories?: readonly string[]
 }
 
-/**
- * Ports that may be given to tasks which ask for any. Below the range that the kernel gives to
- * callers.
- */
+/** Default range for dynamic ports, below the ephemeral ports of the kernel. */
 const DYNAMIC_PORTS = { MinDynamicPort: 20_000, MaxDynamicPort: 32_000 } as const
 
-/** Taken where a machine does not say how fast it is. */
-const MHZ_ASSUMED = 1_000
+/** Assumed frequency of a machine that does not report any. */
+const DEFAULT_MHZ = 1_000
 
 const BYTES_PER_MB = 1024 * 1024
 
-/** Reads the machine, as it is now. */
+/** Detects the current resources and attributes of the machine. */
 export async function fingerprint(options: FingerprintOptions): Promise<Fingerprint> {
   const cores = Math.max(1, cpus().length)
-  const mhz = await frequencyMhz()
-  const memoryBytes = memoryLimit()
+  const mhz = await cpuFrequencyMhz()
+  const memoryBytes = availableMemoryBytes()
   const disk = await statfs(options.dataDir)
-  const network = findNetwork(await defaultInterface(), options.address)
-  const os = parseOsRelease(await readText('/etc/os-release'))
+  const network = detectNetwork(await readDefaultRouteDevice(), options.address)
+  const os = parseOsRelease(await readOptionalFile('/etc/os-release'))
   return {
     Attributes: {
       'kernel.name': type().toLowerCase(),
@@ -70,7 +67,7 @@ export async function fingerprint(options: FingerprintOptions): Promise<Fingerpr
       'unique.storage.bytesfree': String(disk.bavail * disk.bsize),
       'agent.version': options.version,
       [AGENT_VERSION_ATTRIBUTE]: options.version,
-      ...(await pluginVersions(options.cniDirectories ?? [])),
+      ...(await readPluginVersions(options.cniDirectories ?? [])),
     },
     NodeResources: {
       Cpu: {
@@ -89,7 +86,7 @@ export async function fingerprint(options: FingerprintOptions): Promise<Fingerpr
   }
 }
 
-/** Names that constraints use, by the runtime's name of the processor. */
+/** Architecture names for constraints, by the runtime's name. */
 const CPU_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', ia32: '386' }
 const KERNEL_ARCH: Readonly<Record<string, string>> = {
   x64: 'x86_64',
@@ -98,20 +95,22 @@ const KERNEL_ARCH: Readonly<Record<string, string>> = {
 }
 
 /** A container may be given less than the machine has. */
-function memoryLimit(): number {
+function availableMemoryBytes(): number {
   const constrained = constrainedMemory()
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
-/** The full speed of a core: what it can do, not what it does while idle. */
-async function frequencyMhz(): Promise<number> {
-  const khz = Number(await readText('/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq'))
+/** Maximum frequency of a core, not its current one. */
+async function cpuFrequencyMhz(): Promise<number> {
+  const khz = Number(
+    await readOptionalFile('/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq'),
+  )
   if (khz > 0) return Math.round(khz / 1_000)
-  return maxMhz(await readText('/proc/cpuinfo')) ?? MHZ_ASSUMED
+  return fastestCoreMhz(await readOptionalFile('/proc/cpuinfo')) ?? DEFAULT_MHZ
 }
 
 /** The fastest core in the text of `/proc/cpuinfo`. */
-export function maxMhz(cpuinfo: string): number | undefined {
+export function fastestCoreMhz(cpuinfo: string): number | undefined {
   const speeds = [...cpuinfo.matchAll(/^cpu MHz\s*:\s*([\d.]+)$/gm)].map((match) =>
     Number(match[1]),
   )
@@ -132,57 +131,62 @@ export function parseOsRelease(text: string): { readonly name: string; readonly 
  * The interface of the default route in the text of `/proc/net/route`: the one with the lowest
  * metric.
  */
-export function defaultRoute(table: string): string | undefined {
+export function parseDefaultRouteDevice(table: string): string | undefined {
   const routes = table.split('\n').slice(1)
-  const defaults = routes.flatMap((line) => {
+  const defaultRoutes = routes.flatMap((line) => {
     const [device, destination, , , , , metric, mask] = line.trim().split(/\s+/)
     if (device === undefined || destination !== '00000000' || mask !== '00000000') return []
     return [{ device, metric: Number(metric) }]
   })
-  return defaults.toSorted((a, b) => a.metric - b.metric)[0]?.device
+  return defaultRoutes.toSorted((a, b) => a.metric - b.metric)[0]?.device
 }
 
-async function defaultInterface(): Promise<string | undefined> {
-  return defaultRoute(await readText('/proc/net/route'))
+async function readDefaultRouteDevice(): Promise<string | undefined> {
+  return parseDefaultRouteDevice(await readOptionalFile('/proc/net/route'))
 }
 
-interface FoundNetwork {
+interface DetectedNetwork {
   readonly node: NodeNetwork
   readonly resource: NetworkResource
 }
 
 /**
- * The interface that has the wanted address; else the default route's; else loopback. IPv4 before
- * IPv6.
+ * Chooses the interface with the advertised address, otherwise that of the default route, otherwise
+ * loopback. IPv4 is preferred.
  */
-function findNetwork(device: string | undefined, wanted: string | undefined): FoundNetwork {
-  const all = Object.entries(networkInterfaces()).flatMap(([name, addresses]) => {
+function detectNetwork(
+  defaultDevice: string | undefined,
+  advertisedAddress: string | undefined,
+): DetectedNetwork {
+  const allAddresses = Object.entries(networkInterfaces()).flatMap(([name, addresses]) => {
     return (addresses ?? []).map((address) => ({ name, ...address }))
   })
-  const choices = [
-    all.find((one) => one.address === wanted),
-    ...(wanted === undefined
+  const candidates = [
+    allAddresses.find((candidate) => candidate.address === advertisedAddress),
+    ...(advertisedAddress === undefined
       ? [
-          all.find((one) => one.name === device && one.family === 'IPv4'),
-          all.find((one) => one.name === device),
-          all.find((one) => one.internal),
+          allAddresses.find(
+            (candidate) => candidate.name === defaultDevice && candidate.family === 'IPv4',
+          ),
+          allAddresses.find((candidate) => candidate.name === defaultDevice),
+          allAddresses.find((candidate) => candidate.internal),
         ]
       : []),
   ]
-  const chosen = choices.find((one) => one !== undefined)
+  const chosen = candidates.find((candidate) => candidate !== undefined)
   const name = chosen?.name ?? ''
-  const ip = chosen?.address ?? wanted ?? '127.0.0.1'
-  const siblings = all.filter((one) => one.name === name)
+  const ip = chosen?.address ?? advertisedAddress ?? '127.0.0.1'
+  const deviceAddresses = allAddresses.filter((candidate) => candidate.name === name)
   return {
     node: {
       Mode: 'host',
       Device: name,
       MacAddress: chosen?.mac ?? '',
       Speed: 0,
-      Addresses: siblings.map((one) => ({
-        Family: one.family === 'IPv4' ? 'ipv4' : 'ipv6',
+      Addresses: deviceAddresses.map((candidate) => ({
+        Family: candidate.family === 'IPv4' ? 'ipv4' : 'ipv6',
         Alias: 'default',
-        Address: one.address,
+        Address: candidate.address,
         ReservedPorts: '',
         Gateway: '',
       })),
@@ -203,6 +207,6 @@ function findNetwork(device: string | undefined, wanted: string | undefined): Fo
 }
 
 /** Empty when the machine has no such file: not every kernel offers every one. */
-async function readText(path: string): Promise<string> {
+async function readOptionalFile(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '')
 }

@@ -1,17 +1,17 @@
-/** Every bound and every wait of the node agent, in one table. */
+/** Every limit and timeout of the node agent. */
 export const AGENT_LIMITS = {
-  /** The longest a task may ask for between the kill signal and the forced end. */
-  killTimeoutMsMax: 30_000,
-  /** How often a kill is tried before the task is given up with its error. */
+  /** Upper limit of `kill_timeout`, from kill signal to SIGKILL. */
+  killTimeoutMaxMs: 30_000,
+  /** Failed kill attempts after which the task is marked dead with the error. */
   killAttemptsMax: 5,
-  killRetryMsFirst: 1_000,
-  /** How long an exit may take to be known after every process of the task is gone. */
-  exitKnownMsMax: 10_000,
-  /** How long changes of an allocation that need not be saved at once are gathered. */
-  saveMs: 200,
-  /** How often a task that waits for its schedule reads the clock, which may be set. */
-  scheduleCheckMs: 60_000,
-  /** Length of one text in a task event; the rest is cut. */
+  killRetryInitialDelayMs: 1_000,
+  /** How long to wait for the exit status after all processes of the task have ended. */
+  exitStatusTimeoutMs: 10_000,
+  /** Debounce of saving changes that do not have to be durable immediately. */
+  saveDebounceMs: 200,
+  /** Interval at which a task waiting for its schedule reads the clock, which may be set. */
+  scheduleCheckIntervalMs: 60_000,
+  /** Maximum length of a string in a task event; longer ones are truncated. */
   eventTextCharsMax: 4_096,
   /** Connections of one port that are relayed at once from IPv6; each takes two sockets. */
   relayConnectionsMax: 1_024,
@@ -24,62 +24,64 @@ export const AGENT_LIMITS = {
   /** Entries of `env` and `meta`, and variables of rendered files; real tasks have some hundred. */
   environmentVariablesMax: 10_000,
   /**
-   * Characters of the jobs (as JSON) that are written or prepared in one turn of the event loop:
-   * some milliseconds. A single job may have more, up to 4 MiB.
+   * Characters of jobs (as JSON) that are stored or prepared in one event loop iteration: a few
+   * milliseconds of work. A single job may be larger, up to 4 MiB.
    */
-  turnCharsMax: 256 * 1024,
+  loopSliceCharsMax: 256 * 1024,
   /** Depth of a driver's configuration. */
   configDepthMax: 32,
-  /** Pause before dialling again, doubling up to the maximum. */
-  reconnectMsFirst: 250,
-  reconnectMsMax: 30_000,
+  /** Initial delay before reconnecting; it doubles up to the maximum. */
+  reconnectInitialDelayMs: 250,
+  reconnectMaxDelayMs: 30_000,
   /**
-   * The same after a server stopped in order, and how long that holds: it is most often back in
-   * seconds. Longer than a moment, because all nodes of the cluster come back at once.
+   * Maximum delay after an orderly stop of a server, and how long it applies: the server is usually
+   * back within seconds. Not shorter, because all nodes of the cluster reconnect at once.
    */
-  restartReconnectMsMax: 2_000,
-  restartMsMax: 60_000,
-  /** How long a server may take to be reached, and then to answer the greeting. */
-  dialMsMax: 10_000,
-  /** What is read of the answer of a server that does not let the node in. */
-  refusalCharsMax: 1_024,
-  greetingMsMax: 10_000,
-  /** How long a status report may stay without its receipt before the channel counts as broken. */
-  receiptMsMax: 30_000,
-  /** The channel counts as broken when nothing arrives for this many heartbeats. */
-  silentHeartbeatsMax: 3,
-  /** Bounds on what a server may ask for as the time between heartbeats. */
-  heartbeatMsMin: 100,
-  heartbeatMsMax: 10 * 60_000,
+  reconnectAfterRestartMaxDelayMs: 2_000,
+  serverRestartWindowMs: 60_000,
+  /** Timeout for connecting to a server, and then for its response to the hello message. */
+  dialTimeoutMs: 10_000,
+  /** Characters read from the response of a server that rejects the connection. */
+  rejectionBodyCharsMax: 1_024,
+  helloTimeoutMs: 10_000,
+  /** Timeout for the acknowledgement of a status report, after which the channel is closed. */
+  reportAckTimeoutMs: 30_000,
+  /** Number of heartbeat intervals without a message after which the channel is closed. */
+  missedHeartbeatsMax: 3,
+  /** Bounds of the heartbeat interval that a server may set. */
+  heartbeatIntervalMinMs: 100,
+  heartbeatIntervalMaxMs: 10 * 60_000,
   /** Allocations in one status report. */
   reportedAllocationsMax: 256,
-  /** Messages received and not yet acted on; past this the channel is dropped and begins anew. */
-  unreadMessagesMax: 1_024,
   /**
-   * Pause before a driver is asked again for a task of the agent before this one, doubling up to
-   * the maximum: an engine that starts after the agent is most often there within seconds.
+   * Received messages that are not processed yet; beyond this the channel is closed and reopened.
    */
-  recoverRetryMsFirst: 250,
-  recoverRetryMsMax: 5_000,
-  /** How often drivers and networks are probed again. */
-  fingerprintMs: 30_000,
-  /** How long a driver may take to answer a probe before it counts as unhealthy. */
-  probeMsMax: 10_000,
-  /** How long a driver may take to end what is left of tasks without a record. */
-  sweepMsMax: 30_000,
-  /** How long a followed file may stay unlooked at, should the kernel not tell of a change. */
-  followSweepMs: 1_000,
-  /** Frames of an exec session that only say that its end is there. */
-  execHeartbeatMs: 10_000,
-  /** How long a terminal waits for its size: callers say it at once, if they do. */
-  execSizeMsMax: 500,
-  /** How long a command waits for a task that an agent which came back has yet to find again. */
-  reattachMsMax: 5_000,
-  reattachLookMs: 50,
+  undeliveredMessagesMax: 1_024,
+  /**
+   * Initial delay before a driver is asked again to recover a task, doubling up to the maximum: an
+   * engine that starts after the agent is usually available within seconds.
+   */
+  recoverRetryInitialDelayMs: 250,
+  recoverRetryMaxDelayMs: 5_000,
+  /** Interval at which drivers and networks are fingerprinted. */
+  fingerprintIntervalMs: 30_000,
+  /** Timeout of a driver fingerprint, after which the driver is unhealthy. */
+  driverProbeTimeoutMs: 10_000,
+  /** Timeout for killing orphaned tasks of one driver. */
+  killOrphansTimeoutMs: 30_000,
+  /** Poll interval of a followed file, in case the kernel reports no change. */
+  followPollIntervalMs: 1_000,
+  /** Interval of heartbeat frames in an exec session. */
+  execHeartbeatIntervalMs: 10_000,
+  /** How long a terminal waits for its size, which callers send immediately if at all. */
+  execTerminalSizeTimeoutMs: 500,
+  /** How long a command waits for a task that a restarted agent has not re-attached to yet. */
+  reattachTimeoutMs: 5_000,
+  reattachPollIntervalMs: 50,
   /** Bytes of output in one frame of an exec session. */
   execChunkBytesMax: 16 * 1024,
-  /** How long a task that was asked for its use may take to tell. */
-  usageMsMax: 5_000,
+  /** Timeout for the resource usage of one task. */
+  usageTimeoutMs: 5_000,
   /** Size of one file of the agent's own state; a job is at most 4 MiB (model limits). */
   stateFileBytesMax: 32 * 1024 * 1024,
   /** Downloads of one task under way at once. */
@@ -92,98 +94,103 @@ export const AGENT_LIMITS = {
   artifactFetchersPerNamespaceMax: 6,
   /** Heap of one fetcher: it streams, and holds single tar records and checksum lists. */
   artifactFetcherHeapMB: 128,
-  /** How long a fetcher may take to end by itself before it is killed. */
-  artifactStopMsMax: 5_000,
-  /** A fetcher reports its use of the disk whenever it has grown by this much. */
-  artifactReportBytes: 1024 ** 2,
+  /** How long a fetcher may take to stop before it is killed. */
+  fetcherStopTimeoutMs: 5_000,
+  /** Growth of disk usage after which a fetcher reports it. */
+  fetcherReportBytes: 1024 ** 2,
   /** How long one artifact may take, unless `client.artifact.timeout` says otherwise. */
-  artifactMsMax: 30 * 60_000,
-  /** The most for an allocation whose group asks for no size, or for more. */
+  artifactTimeoutMs: 30 * 60_000,
+  /** Disk limit of an allocation whose group sets no size, or a larger one. */
   artifactBytesMax: 100 * 1024 ** 3,
   /** Files, directories and links of one artifact, unless `client.artifact.max_entries` differs. */
   artifactEntriesMax: 65_536,
   artifactDepthMax: 128,
-  /** Characters of a bucket's answer that are searched for its reason. */
-  artifactProblemCharsMax: 4_096,
+  /** Characters of an error response of a bucket that are searched for the reason. */
+  bucketErrorCharsMax: 4_096,
   artifactRedirectsMax: 10,
-  /** A server that sends nothing for this long is given up. */
-  artifactSilenceMsMax: 60_000,
-  /** What the data of an allocation that comes from another node may unpack to. */
+  /** Timeout for a server that sends no data. */
+  artifactIdleTimeoutMs: 60_000,
+  /** Limit of the unpacked data of an allocation that migrates from another node. */
   unpackedBytesMax: 100 * 1024 ** 3,
   unpackedFilesMax: 65_536,
-  /** Past the first bytes an archive may be this many times larger unpacked than packed. */
-  unpackedRatioMax: 250,
-  unpackedRatioFreeBytes: 64 * 1024 * 1024,
-  /** Length of a path inside an archive, and of the extra records that tell it. */
-  memberPathBytesMax: 4_096,
-  memberRecordBytesMax: 1024 * 1024,
-  /** How often a task that waits for data says what it waits for. */
-  templateMissingMs: 3_000,
-  /** Changes that come together are rendered together. */
-  templateGatherMs: 250,
+  /** Maximum ratio of unpacked to packed size, beyond the first bytes. */
+  decompressionRatioMax: 250,
+  decompressionRatioExemptBytes: 64 * 1024 * 1024,
+  /** Maximum length of a path inside an archive, and of a tar extension record. */
+  archivePathBytesMax: 4_096,
+  tarRecordBytesMax: 1024 * 1024,
+  /** Interval at which a task that waits for template data reports what is missing. */
+  templateMissingReportIntervalMs: 3_000,
+  /** Debounce of changes, so that changes that arrive together are rendered together. */
+  templateDebounceMs: 250,
   /** Size of a template's source file, and of a file that one includes. */
   templateFileBytesMax: 4 * 1024 * 1024,
-  /** Services and variables that the templates of one task follow, and files they include. */
-  templateFactsMax: 1_000,
-  /** How often rendering is begun anew because of files that were not known before. */
-  templateRoundsMax: 100,
+  /** Maximum number of services, variables and included files of the templates of one task. */
+  templateDependenciesMax: 1_000,
+  /** Maximum number of renderings in a row that discover further included files. */
+  templateIncludeRoundsMax: 100,
   /**
    * Wall time of rendering all templates of a task once. Few take more than some milliseconds; the
    * byte budget of the language takes a second or two of a free core.
    */
-  templateMsMax: 5_000,
+  templateRenderTimeoutMs: 5_000,
   /** Heap of a thread that renders. What the byte budget lets be built fits several times. */
-  templateMegabytesMax: 256,
+  templateThreadHeapMB: 256,
   /** Threads that render: with two, one job's slow templates leave one for everybody else. */
   templateThreadsMax: 2,
-  /** A thread without work is stopped after this; it takes some 20 MB. */
-  templateIdleMs: 60_000,
-  /** Characters of all that one rendering is handed: copying them takes the event loop's time. */
+  /** Idle time after which a rendering thread is stopped; each takes about 20 MB. */
+  templateThreadIdleMs: 60_000,
+  /** Characters passed to one rendering: copying them blocks the event loop. */
   templateInputCharsMax: 32 * 1024 * 1024,
   /** Bytes of all files that the templates of one task make; the agent holds them meanwhile. */
   templateOutputBytesMax: 32 * 1024 * 1024,
-  /** Entries of a directory that are read at once, and removed at once. */
-  directoryBatch: 128,
-  /** How often the disk of an allocation is measured, and how many entries one look may take. */
-  diskLookMs: 60_000,
-  diskEntriesMax: 200_000,
-  /** When what ended allocations left is removed. */
-  garbageLookMs: 60_000,
-  garbageDiskPercent: 80,
-  garbageInodePercent: 70,
-  garbageAllocations: 50,
-  garbageAtOnce: 2,
-  /** How long after new work has come the node looks whether it has room. */
-  garbageSoonMs: 1_000,
-  /** How long data that is to move on is kept for whoever comes for it, on a full disk too. */
-  garbageDataMs: 10 * 60_000,
-  /** The size of a task's secrets when it asks for none. */
+  /** Directory entries that are read, and removed, in one batch. */
+  directoryBatchSize: 128,
+  /**
+   * Interval of measuring the disk of an allocation, and the maximum number of entries per
+   * measurement.
+   */
+  diskCheckIntervalMs: 60_000,
+  measuredDiskEntriesMax: 200_000,
+  /** Defaults for the garbage collection of terminal allocations. */
+  gcIntervalMs: 60_000,
+  gcDiskUsagePercent: 80,
+  gcInodeUsagePercent: 70,
+  gcAllocationsMax: 50,
+  gcParallelDestroys: 2,
+  /** Delay between a new allocation and the following garbage collection. */
+  gcAfterNewAllocationMs: 1_000,
+  /** How long data that may migrate is kept, even on a full disk. */
+  gcMigrationDataRetentionMs: 10 * 60_000,
+  /** Size of the secrets directory of a task that sets none. */
   secretsMB: 1,
-  /** How long an allocation waits for data from another node, in all. */
-  dataMsMax: 60 * 60_000,
-  /** Bytes of it in one message, and how deep its directories may be. */
-  dataChunkBytes: 64 * 1024,
-  dataDepthMax: 128,
-  /** Characters of a check's output in the event that names the check: events are kept and sent. */
-  quotedCheckCharsMax: 200,
+  /** Timeout for the data of another node. */
+  dataMigrationTimeoutMs: 60 * 60_000,
+  /** Chunk size of migrated data, and the maximum depth of its directories. */
+  dataMigrationChunkBytes: 64 * 1024,
+  dataMigrationDepthMax: 128,
+  /** Characters of a check's output that are quoted in an event. */
+  checkOutputExcerptCharsMax: 200,
   /** Bytes of output that are kept of a task when it ends. */
   lastOutputBytes: 4_096,
   /** Configuration files of CNI networks that are read; a node has a few. */
   cniConfigFilesMax: 64,
-  /** A file has a few hundred bytes; each allocation of the network keeps a copy. */
+  /** Maximum size of a configuration file, which is stored for each allocation of the network. */
   cniConfigBytesMax: 256 * 1024,
   /** Plug-ins of one network; most have two or three. */
   cniPluginsMax: 16,
-  /** How long one call of a plug-in may take; a DHCP server is waited for some ten seconds. */
-  cniPluginMsMax: 60_000,
-  /** Allocations whose plug-ins run at once: each call is a process or two. */
+  /** Timeout of one plug-in call; a DHCP server may take ten seconds. */
+  cniPluginTimeoutMs: 60_000,
+  /** Allocations whose plug-ins run in parallel: each call starts a process or two. */
   cniAllocationsInFlightMax: 8,
-  /** What is kept of the error that a plug-in prints. */
+  /** Maximum length of a plug-in's error message. */
   cniErrorCharsMax: 2_048,
-  /** Plug-ins that are asked for their version, how many at once, and how long one may take. */
-  cniVersionsMax: 64,
+  /**
+   * Limits for reading the versions of plug-ins: their number, the parallel calls, and the timeout.
+   */
+  cniVersionPluginsMax: 64,
   cniVersionsInFlightMax: 4,
-  cniVersionMsMax: 5_000,
-  /** Texts that checksum files may have. */
+  cniVersionTimeoutMs: 5_000,
+  /** Maximum size of a checksum file. */
   checksumFileBytesMax: 1024 * 1024,
 } as const

@@ -1,8 +1,5 @@
-/**
- * Where the agent says what it does. The fields are data for machines, the message is a sentence
- * for people.
- */
-export interface Log {
+/** Log of the agent: structured fields for machines, a message for people. */
+export interface Logger {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void
   warn(fields: LogFields, message: string): void

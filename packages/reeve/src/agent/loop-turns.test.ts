@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from '../../test/build/agent.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import { LoopTurns } from './loop-turns.ts'
+import { EventLoopBudget } from './timing.ts'
 
-const MOST = AGENT_LIMITS.turnCharsMax
+const MOST = AGENT_LIMITS.loopSliceCharsMax
 
 /** The names of the steps that were done in each turn. */
 async function stepsByTurn(sizes: readonly number[]): Promise<readonly string[]> {
-  const turns = new LoopTurns()
+  const turns = new EventLoopBudget()
   const rows: string[] = []
   let row = ''
   for (const [index, chars] of sizes.entries()) {
-    void turns.next(chars).then(() => (row += index))
+    void turns.acquire(chars).then(() => (row += index))
   }
   // Those that need not wait go on in the turn in which they ask.
   await Promise.resolve()

@@ -17,8 +17,8 @@ import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { RunningTask, TaskDriver } from './driver.ts'
-import type { Dial } from './link/channel.ts'
-import type { AgentStorage } from './store/storage.ts'
+import type { Dialer } from './link/channel.ts'
+import type { AgentStorage } from './store/agent-storage.ts'
 
 const ID = allocationId(1)
 const NEVER = new Promise<never>(() => undefined)
@@ -80,7 +80,7 @@ class MortalProcess {
     }
   }
 
-  get dial(): Dial {
+  get dial(): Dialer {
     return () => (this.#isDead ? NEVER : this.#world.server.dial())
   }
 
@@ -130,7 +130,7 @@ class MortalProcess {
       exec: (request) => this.#step(() => task.exec(request)),
       usage: () => this.#step(() => task.usage()),
       detach: () => task.detach(),
-      forget: () => this.#step(() => task.forget()),
+      destroyRecords: () => this.#step(() => task.destroyRecords()),
     }
   }
 }

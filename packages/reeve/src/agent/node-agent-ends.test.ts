@@ -14,12 +14,12 @@ import {
 } from '../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import type { Channel } from './link/channel.ts'
-import type { AgentStorage } from './store/storage.ts'
-import { PathsOnlyWorkspace } from './store/workspace.ts'
+import type { AgentStorage } from './store/agent-storage.ts'
+import { NoopWorkspace } from './store/workspace.ts'
 
 /** Storage in memory that notes whose secrets are unmounted. */
 function notedStorage(unmounted: string[]): AgentStorage {
-  const workspace = Object.assign(new PathsOnlyWorkspace(), {
+  const workspace = Object.assign(new NoopWorkspace(), {
     unmountSecrets: async (id: string) => void unmounted.push(id),
   })
   return { ...someMemoryStorage(), workspace }

@@ -20,11 +20,11 @@ import {
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { AgentStore } from './store/store.ts'
+import type { AgentStore } from './store/agent-store.ts'
 
 const ID = allocationId(1)
 
-test('the greeting tells who the node is, what it has and which drivers it probed', async () => {
+test('the hello message contains identity, resources and drivers of the node', async () => {
   const server = new FakeServer()
   const clock = new SimulatedClock()
   const drivers = [mockDriver(clock)]
@@ -54,10 +54,10 @@ test('every message that an agent sends fits the contract', async () => {
   await sim.agent.stop()
 })
 
-test('drivers are told of starts to come: of a new task at once, and of each further one', async () => {
+test('drivers are prewarmed for a new task immediately, and for each further start', async () => {
   const clock = new SimulatedClock()
   let expected = 0
-  const driver = Object.assign(mockDriver(clock), { expectStart: () => (expected += 1) })
+  const driver = Object.assign(mockDriver(clock), { prewarm: () => (expected += 1) })
   const task = aTask({ Config: { run_for: '5s' }, RestartPolicy: restartPolicy({ Attempts: 1 }) })
   const sim = await aSimulation({ clock, driver, assignments: [anAssignment({ tasks: [task] })] })
   await turn()
@@ -68,7 +68,7 @@ test('drivers are told of starts to come: of a new task at once, and of each fur
   await sim.agent.stop()
 })
 
-test('while a report is on its way, what happens is merged into the next one', async () => {
+test('changes during a report in flight are merged into the next report', async () => {
   const sim = await aSimulation()
   sim.server.acknowledges = false
   const task = aTask({ Config: { run_for: '1s' }, RestartPolicy: restartPolicy({ Attempts: 5 }) })
@@ -86,7 +86,7 @@ test('while a report is on its way, what happens is merged into the next one', a
   await sim.agent.stop()
 })
 
-test('a report that is not confirmed ends the channel; the next one tells all', async () => {
+test('an unacknowledged report closes the channel; the next one reports everything', async () => {
   const sim = await aSimulation({ assignments: [anAssignment()] })
   sim.server.acknowledges = false
   sim.server.assign(stopped(anAssignment()))
@@ -99,7 +99,7 @@ test('a report that is not confirmed ends the channel; the next one tells all', 
   await sim.agent.stop()
 })
 
-test('tasks go on without a server, and the next connection is told how they stand', async () => {
+test('tasks continue without a server, and their status is sent after reconnecting', async () => {
   const task = aTask({ Config: { run_for: '60s' } })
   const assignment = anAssignment({ job: { Type: 'batch' }, tasks: [task] })
   const sim = await aSimulation({ assignments: [assignment] })
@@ -116,7 +116,7 @@ test('tasks go on without a server, and the next connection is told how they sta
   await sim.agent.stop()
 })
 
-test('tasks that the servers had given up for unknown tell that they are back, once', async () => {
+test('tasks marked unknown get one Reconnected event', async () => {
   const done = aTask({ Name: 'init', Lifecycle: { Hook: 'prestart', Sidecar: false } })
   const init = { ...done, Config: { run_for: '1s' } }
   const assignment = anAssignment({ tasks: [init, aTask()] })
@@ -154,7 +154,7 @@ test('dialling again pauses longer with each failure', async () => {
   await sim.agent.stop()
 })
 
-test('a server that stays silent is left for another', async () => {
+test('a server without heartbeats is replaced by another', async () => {
   const sim = await aSimulation()
   sim.server.answersHeartbeats = false
   await pass(sim.clock, 60_000)
@@ -195,7 +195,7 @@ test('a broken frame ends the channel, an unknown kind does not', async () => {
   await sim.agent.stop()
 })
 
-test('what the servers have forgotten is ended and removed', async () => {
+test('allocations removed by the servers are stopped and removed', async () => {
   const storage = someMemoryStorage()
   const sim = await aSimulation({ assignments: [anAssignment()], storage })
   sim.server.remove(ID)
@@ -205,7 +205,7 @@ test('what the servers have forgotten is ended and removed', async () => {
   await sim.agent.stop()
 })
 
-test('what the servers forgot while the agent was away is ended when it is back', async () => {
+test('allocations removed while the agent was down are stopped after its restart', async () => {
   const sim = await aSimulation({
     assignments: [anAssignment(), anAssignment({ allocation: { ID: allocationId(2) } })],
   })
@@ -242,7 +242,7 @@ test('a listing in several messages counts only as a whole', async () => {
   await sim.agent.stop()
 })
 
-test('an allocation to end before it began is answered, one that is over is not', async () => {
+test('an allocation stopped before its start is reported, a terminal one is not', async () => {
   const over = anAssignment({ allocation: { ID: allocationId(2), ClientStatus: 'failed' } })
   const sim = await aSimulation({ assignments: [stopped(anAssignment()), over] })
   assert.equal(sim.server.statusOf(ID), 'complete')
@@ -308,12 +308,12 @@ test('the exit of a task that ended while no agent was there is reported as it w
   await next.agent.stop()
 })
 
-test('a task that was lost meanwhile begins again only when a server still wants it', async () => {
+test('a lost task restarts only if a server still wants it', async () => {
   const storage = someMemoryStorage()
   const task = aTask({ RestartPolicy: restartPolicy({ Delay: 0 }) })
   const sim = await aSimulation({ assignments: [anAssignment({ tasks: [task] })], storage })
   await sim.agent.stop()
-  sim.driver.lose(sim.driver.running[0]?.launch.handle.id ?? '')
+  sim.driver.markLost(sim.driver.running[0]?.launch.handle.id ?? '')
   sim.server.isReachable = false
   const next = await aSimulation({ ...sim, storage })
   await pass(sim.clock, 5_000)

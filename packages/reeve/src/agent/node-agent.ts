@@ -4,37 +4,37 @@ import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
-import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
-import { AloneWatch } from './allocation/alone-watch.ts'
+import {
+  asCollectable,
+  AllocationGarbageCollector,
+  type GcThresholds,
+} from './allocation/garbage-collector.ts'
+import { HeartbeatStop } from './allocation/heartbeat-stop.ts'
 import type { ArtifactSettings } from './artifact/fetch-artifact.ts'
 import { CoreReservations } from './core-reservations.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
-import type { AgentHost } from './host.ts'
+import type { AgentContext } from './agent-context.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import type { Dial } from './link/channel.ts'
+import type { Dialer } from './link/channel.ts'
 import { ServerLink } from './link/server-link.ts'
-import type { DesiredEnvelope } from './link/server-message.ts'
-import type { Log } from './log.ts'
-import { LoopTurns } from './loop-turns.ts'
-import { Migrations } from './migrate/migrations.ts'
-import type { AllocationNetworks } from './network/allocation-network.ts'
-import { NodeAllocations } from './node-allocations.ts'
-import { NodeDescription, type NodeSettings } from './node-description.ts'
-import { NodeMetadata } from './node-meta.ts'
-import { NodeRegion } from './node-region.ts'
-import { reconcileDrivers } from './reconcile-drivers.ts'
-import { agentRemote } from './remote/agent-remote.ts'
-import type { Remote } from './remote/remote.ts'
+import type { DesiredEnvelope } from './link/session.ts'
+import type { Logger } from './log.ts'
+import { EventLoopBudget, Semaphore, sleep } from './timing.ts'
+import { IncomingMigrations } from './migrate/migrations.ts'
+import type { NetworkManager } from './network/allocation-network.ts'
+import { AllocationManager } from './allocation-manager.ts'
+import { LocalNode, NodeMetadata, NodeRegion, type NodeSettings } from './local-node.ts'
+import { reconcileDrivers } from './driver-cleanup.ts'
+import { newRequestHandler } from './remote/agent-request-handler.ts'
+import type { RemoteRequestHandler } from './remote/request-handler.ts'
 import { CatalogClient } from './services/catalog-client.ts'
-import { NodeServices } from './services/node-services.ts'
-import { serviceHook } from './services/service-hook.ts'
-import type { AgentStorage, StorageIdentity } from './store/storage.ts'
+import { newServiceHook, NodeServices } from './services/node-services.ts'
+import type { AgentStorage, StorageIdentity } from './store/agent-storage.ts'
 import { lastOutputHook } from './task/last-output.ts'
-import { taskHooks } from './task/task-hooks.ts'
+import { buildTaskHooks } from './task/task-hooks.ts'
 import { TemplateRenderer } from './template/template-renderer.ts'
 import { DynamicVolumes, type VolumeSettings } from './volumes/dynamic-volumes.ts'
-import { pause, Slots } from './wait.ts'
 
 interface NodeAgentOptions {
   readonly settings: NodeSettings
@@ -43,212 +43,216 @@ interface NodeAgentOptions {
   readonly clock: Clock
   readonly random: Random
   readonly ids: IdSource
-  readonly log: Log
-  /** The log of this process, for callers that may follow it; none unless given. */
+  readonly log: Logger
+  /** Log of this process for callers that may follow it; absent if it cannot be followed. */
   readonly feed?: LogFeed
-  readonly dial: Dial
-  /** Reads the machine: `fingerprint`, or a made-up one for a simulated node. */
+  readonly dial: Dialer
+  /** Fingerprints the machine; simulated nodes return a synthetic fingerprint. */
   probe(): Promise<Fingerprint>
-  /** Lets the node in where the servers ask for one. */
+  /** Join token for servers that require one. */
   readonly joinToken?: string
-  /** False refuses commands of callers inside tasks, whatever their rights; true unless given. */
+  /** False rejects commands in tasks, whatever the permissions of the caller. Defaults to true. */
   readonly allowsExec?: boolean
-  /** Networks of allocations; without them groups that want one do not run here. */
-  readonly networks?: AllocationNetworks
-  /** The operator's rules for artifacts; the strict defaults unless given. */
+  /** Creates allocation networks; without it only groups with the host network run here. */
+  readonly networks?: NetworkManager
+  /** Operator settings for artifacts; the defaults are strict. */
   readonly artifacts?: Partial<ArtifactSettings>
-  /** The longest that a task may ask for between kill signal and forced end; 30 s unless given. */
+  /** Upper limit of `kill_timeout`; 30 s by default. */
   readonly killTimeoutMsMax?: number
-  /** Where volumes are made; without it the node has none but the configured ones. */
+  /** Settings of dynamic host volumes; without them only configured volumes exist. */
   readonly volumes?: VolumeSettings
-  /** When what ended allocations left is removed; the usual limits unless given. */
-  readonly garbage?: GarbageThresholds
-  /** Undefined where nothing is traced. */
+  /** Thresholds of garbage collection; the defaults unless given. */
+  readonly garbage?: GcThresholds
+  /** Undefined if tracing is off. */
   readonly tracer?: Tracer | undefined
 }
 
 /**
- * Our process on a node: runs what the servers say, tells them how it goes, and can be killed at
- * any moment: tasks go on without it, and the next agent on the same storage takes them over.
+ * The node agent: runs the assigned allocations and reports their status. It may be killed at any
+ * time: tasks continue without it, and the next agent on the same storage recovers them.
  */
 export class NodeAgent {
   readonly #options: NodeAgentOptions
-  readonly #serverContact = Promise.withResolvers<void>()
+  readonly #firstServerContact = Promise.withResolvers<void>()
   readonly #stopping = new AbortController()
   readonly #link: ServerLink
-  readonly #alone: AloneWatch
-  readonly #remote: Remote
-  readonly #garbage: GarbageWatch
+  readonly #heartbeatStop: HeartbeatStop
+  readonly #requestHandler: RemoteRequestHandler
+  readonly #garbageCollector: AllocationGarbageCollector
   readonly #services: NodeServices
   readonly #catalog: CatalogClient
-  readonly #migrations: Migrations
+  readonly #migrations: IncomingMigrations
   readonly #region: NodeRegion
-  readonly #node: NodeDescription
-  readonly #meta: NodeMetadata
-  readonly #volumes: DynamicVolumes
-  readonly #allocations: NodeAllocations
-  readonly #renderer = new TemplateRenderer()
+  readonly #localNode: LocalNode
+  readonly #nodeMetadata: NodeMetadata
+  readonly #dynamicVolumes: DynamicVolumes
+  readonly #allocationManager: AllocationManager
+  readonly #templateRenderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
-  /** Settles when no new secret is being stored. */
-  #storingSecret: Promise<unknown> = Promise.resolve()
-  #probing: Promise<void> | undefined
-  #reconciling: Promise<void> | undefined
+  /** Resolves when no new secret is being stored. */
+  #secretWrites: Promise<unknown> = Promise.resolve()
+  #fingerprintLoop: Promise<void> | undefined
+  #reconcileLoop: Promise<void> | undefined
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
     const { clock, random, log, dial, storage, settings } = options
-    this.#region = new NodeRegion({ setting: settings.Region, storage, log })
-    this.#meta = new NodeMetadata({
+    this.#region = new NodeRegion({ configured: settings.Region, storage, log })
+    this.#nodeMetadata = new NodeMetadata({
       configured: settings.Meta,
-      keep: (meta) => storage.keepMeta(meta),
-      changed: () => this.#link.sendNode(this.#node.registration()),
+      store: (meta) => storage.saveMeta(meta),
+      onChange: () => this.#link.sendNode(this.#localNode.registration()),
     })
-    this.#volumes = this.#makeVolumes()
-    this.#node = this.#makeDescription()
-    this.#allocations = this.#makeAllocations()
+    this.#dynamicVolumes = this.#createDynamicVolumes()
+    this.#localNode = this.#createLocalNode()
+    this.#allocationManager = this.#createAllocationManager()
     this.#link = new ServerLink({
       clock,
       random,
       log,
-      // A node that connects shows the secret that it has stored: servers rely on it.
-      dial: async () => {
-        await this.#storingSecret
+      // A node must connect with the secret that it has stored: servers rely on it.
+      dialServer: async () => {
+        await this.#secretWrites
         return await dial()
       },
-      hello: () => this.#hello(),
-      updates: () => this.#allocations.updates(),
-      welcomed: (welcome) => this.#welcomed(welcome),
-      desired: (message) => this.#applyDesired(message),
-      catalog: (message) =>
+      helloMessage: () => this.#helloMessage(),
+      currentUpdates: () => this.#allocationManager.currentUpdates(),
+      onWelcome: (welcome) => this.#onWelcome(welcome),
+      onDesired: (message) => this.#applyDesired(message),
+      onCatalogMessage: (message) =>
         message.kind === 'facts'
-          ? this.#catalog.received(message)
-          : this.#services.acknowledged(message),
-      noData: ({ allocation, reason }) => this.#migrations.refused(allocation, reason),
-      heard: () => this.#alone.heard(),
-      requested: ({ id, request }) => this.#remote.reply(id, request),
-      opened: ({ stream, request }, answer) => this.#remote.stream(stream, request, answer),
+          ? this.#catalog.onFacts(message)
+          : this.#services.onAcknowledged(message),
+      onNoData: ({ allocation, reason }) => this.#migrations.onRefused(allocation, reason),
+      onContact: () => this.#heartbeatStop.onServerContact(),
+      onRequest: ({ id, request }) => this.#requestHandler.handleRequest(id, request),
+      onOpenStream: ({ stream, request }, answer) =>
+        this.#requestHandler.handleStream(stream, request, answer),
     })
-    const say = (message: object): void => this.#link.say(message)
+    const say = (message: object): void => this.#link.send(message)
     this.#catalog = new CatalogClient(say)
     const { workspace } = storage
-    const isHere = (id: string): boolean => this.#allocations.runners.has(id)
-    this.#migrations = new Migrations({ clock, workspace, say, isHere })
+    const isHere = (id: string): boolean => this.#allocationManager.runners.has(id)
+    this.#migrations = new IncomingMigrations({ clock, workspace, send: say, isLocal: isHere })
     this.#services = new NodeServices({
       clock,
       log,
       workspace,
-      say,
-      node: () => this.#node.facts(),
+      send: say,
+      node: () => this.#localNode.info(),
       allocationIp: (id) => options.networks?.find(id)?.address || undefined,
     })
-    this.#remote = this.#makeRemote()
-    this.#garbage = this.#makeGarbageWatch()
-    this.#alone = new AloneWatch({ clock, allocations: () => this.#allocations.watched() })
+    this.#requestHandler = this.#createRequestHandler()
+    this.#garbageCollector = this.#createGarbageCollector()
+    this.#heartbeatStop = new HeartbeatStop({
+      clock,
+      allocations: () => this.#allocationManager.stoppableAllocations(),
+    })
   }
 
-  /** The node's identifier; known once started. */
+  /** ID of the node; available once started. */
   get nodeId(): string {
-    return this.#known().nodeId
+    return this.#requireIdentity().nodeId
   }
 
   /**
-   * Takes the storage, looks at the machine, takes over what an agent before this one left running,
-   * and begins to dial. Does not wait for a server: tasks must not depend on one.
+   * Opens the storage, fingerprints the machine, recovers the tasks of the previous agent, and
+   * starts to connect. Does not wait for a server: tasks must not depend on one.
    */
   async start(): Promise<void> {
     const { storage, ids, clock, drivers, log } = this.#options
     this.#identity = await storage.open(ids)
-    const { region, meta, volumes = [], secretsComplaint: reason } = this.#identity
-    this.#region.recall(region)
-    this.#meta.restore(meta)
+    const { region, meta, volumes = [], tmpfsProblem: reason } = this.#identity
+    this.#region.restore(region)
+    this.#nodeMetadata.restore(meta)
     if (reason !== undefined) log.warn({ reason }, 'secrets of tasks are kept on the disk')
     try {
-      await this.#node.probe()
-      await this.#volumes.restore(volumes)
+      await this.#localNode.fingerprintAll()
+      await this.#dynamicVolumes.restore(volumes)
       const byName = new Map(drivers.map((driver) => [driver.name, driver]))
-      await this.#allocations.restore(this.#makeHost(byName))
+      await this.#allocationManager.restore(this.#createContext(byName))
     } catch (thrown) {
       await storage.close()
       throw thrown
     }
-    this.#alone.start()
-    this.#garbage.start()
+    this.#heartbeatStop.start()
+    this.#garbageCollector.start()
     this.#link.start()
-    this.#probing = this.#probeAgain(clock)
-    this.#reconciling = reconcileDrivers({
+    this.#fingerprintLoop = this.#runFingerprintLoop(clock)
+    this.#reconcileLoop = reconcileDrivers({
       drivers,
       clock,
       log,
       stopping: this.#stopping.signal,
-      allocations: () => this.#allocations.runners.values(),
+      runningAllocations: () => this.#allocationManager.runners.values(),
     })
   }
 
-  /** Ends the agent. The tasks go on, unless they are to end with it. Safe to call twice. */
+  /** Stops the agent. The tasks continue unless `killTasks` is set. Idempotent. */
   async stop(options: { readonly killTasks?: boolean } = {}): Promise<void> {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort()
-    this.#alone.stop()
-    await this.#garbage.stop()
-    await this.#remote.stop()
-    await this.#allocations.stop({ killTasks: options.killTasks === true })
-    await this.#renderer.stop()
+    this.#heartbeatStop.stop()
+    await this.#garbageCollector.stop()
+    await this.#requestHandler.stop()
+    await this.#allocationManager.stop({ killTasks: options.killTasks === true })
+    await this.#templateRenderer.stop()
     await this.#link.stop()
-    await this.#probing
-    await this.#reconciling
+    await this.#fingerprintLoop
+    await this.#reconcileLoop
     await this.#options.storage.close()
   }
 
-  #known(): StorageIdentity {
+  #requireIdentity(): StorageIdentity {
     assert(this.#identity !== undefined, 'the identity is read before it is used')
     return this.#identity
   }
 
-  #makeVolumes(): DynamicVolumes {
+  #createDynamicVolumes(): DynamicVolumes {
     const { settings, storage, log, volumes } = this.#options
     return new DynamicVolumes({
       settings: volumes,
       configured: settings.HostVolumes ?? {},
       log,
       nodeId: () => this.nodeId,
-      mounterOf: (name) => this.#allocations.mounterOf(name),
-      keep: (kept) => storage.keepVolumes(kept),
-      changed: () => this.#link.sendNode(this.#node.registration()),
+      findVolumeUser: (name) => this.#allocationManager.findVolumeUser(name),
+      saveVolumes: (kept) => storage.saveVolumes(kept),
+      onChange: () => this.#link.sendNode(this.#localNode.registration()),
     })
   }
 
-  #makeDescription(): NodeDescription {
+  #createLocalNode(): LocalNode {
     const { settings, drivers, networks, clock, log } = this.#options
-    return new NodeDescription({
+    return new LocalNode({
       settings,
       drivers,
       ...(networks === undefined ? {} : { networks }),
       clock,
       log,
-      probe: () => this.#options.probe(),
+      fingerprintMachine: () => this.#options.probe(),
       nodeId: () => this.nodeId,
-      meta: () => this.#meta.values(),
-      volumes: this.#volumes,
-      region: () => this.#region.name,
+      meta: () => this.#nodeMetadata.effectiveValues(),
+      volumes: this.#dynamicVolumes,
+      region: () => this.#region.effective,
     })
   }
 
-  #makeAllocations(): NodeAllocations {
+  #createAllocationManager(): AllocationManager {
     const { storage, drivers, clock, log, tracer } = this.#options
-    return new NodeAllocations({
+    return new AllocationManager({
       storage,
       drivers,
       clock,
       log,
       tracer,
       stopping: this.#stopping.signal,
-      report: (update) => this.#link.report(update),
-      added: () => this.#garbage.lookSoon(),
-      removed: (id) => this.#services.ended(id),
+      reportUpdate: (update) => this.#link.report(update),
+      onAllocationAdded: () => this.#garbageCollector.runSoon(),
+      onAllocationRemoved: (id) => this.#services.onAllocationTerminated(id),
     })
   }
 
-  #makeHost(drivers: ReadonlyMap<string, TaskDriver>): AgentHost {
+  #createContext(drivers: ReadonlyMap<string, TaskDriver>): AgentContext {
     const { clock, random, log, storage, networks, killTimeoutMsMax } = this.#options
     return {
       clock,
@@ -257,139 +261,141 @@ export class NodeAgent {
       store: storage.store,
       workspace: storage.workspace,
       drivers,
-      taskHooks: this.#makeTaskHooks(),
+      taskHooks: this.#createTaskHooks(),
       ...(networks === undefined ? {} : { networks }),
-      killTimeoutMsMax: killTimeoutMsMax ?? AGENT_LIMITS.killTimeoutMsMax,
-      cores: this.#makeCores(drivers),
+      killTimeoutMaxMs: killTimeoutMsMax ?? AGENT_LIMITS.killTimeoutMaxMs,
+      coreReservations: this.#createCoreReservations(drivers),
       services: this.#services,
       catalog: this.#catalog,
       migrations: this.#migrations,
-      starts: new Slots(AGENT_LIMITS.startsInFlightMax),
-      turns: new LoopTurns(),
+      startSlots: new Semaphore(AGENT_LIMITS.startsInFlightMax),
+      loopBudget: new EventLoopBudget(),
       recordsDir: storage.recordsDir,
-      bootId: this.#known().bootId,
-      node: () => this.#node.facts(),
-      serverContact: this.#serverContact.promise,
+      bootId: this.#requireIdentity().bootId,
+      nodeInfo: () => this.#localNode.info(),
+      firstServerContact: this.#firstServerContact.promise,
     }
   }
 
-  #makeCores(drivers: ReadonlyMap<string, TaskDriver>): CoreReservations {
+  #createCoreReservations(drivers: ReadonlyMap<string, TaskDriver>): CoreReservations {
     return new CoreReservations({
-      coreCount: () => Number(this.#node.facts().Attributes['cpu.numcores'] ?? 0),
-      changed: async (shared) => {
+      coreCount: () => Number(this.#localNode.info().Attributes['cpu.numcores'] ?? 0),
+      onSharedCoresChanged: async (shared) => {
         for (const driver of drivers.values()) await driver.shareCores?.(shared)
       },
     })
   }
 
-  #makeTaskHooks(): AgentHost['taskHooks'] {
+  #createTaskHooks(): AgentContext['taskHooks'] {
     const { artifacts = {} } = this.#options
-    const hooks = taskHooks({
-      catalog: ({ assignment: { job, group }, task }) =>
+    const hooks = buildTaskHooks({
+      catalogFor: ({ assignment: { job, group }, task }) =>
         this.#catalog.forTask({
           jobId: job.ParentID || job.ID,
           group: group.Name,
           task: task.Name,
         }),
       artifacts,
-      volumes: this.#volumes,
-      renderer: this.#renderer,
+      volumes: this.#dynamicVolumes,
+      templateRenderer: this.#templateRenderer,
     })
-    const output = lastOutputHook((id) => this.#services.failedChecksOf(id))
-    return [...hooks, serviceHook(this.#services), output]
+    const outputHook = lastOutputHook((id) => this.#services.failedChecks(id))
+    return [...hooks, newServiceHook(this.#services), outputHook]
   }
 
-  #makeGarbageWatch(): GarbageWatch {
+  #createGarbageCollector(): AllocationGarbageCollector {
     const { clock, log, storage, garbage } = this.#options
-    return new GarbageWatch({
+    return new AllocationGarbageCollector({
       clock,
       log,
       ...(garbage === undefined ? {} : { thresholds: garbage }),
       allocations: () =>
-        [...this.#allocations.runners.values()]
-          .filter(({ id }) => this.#remote.hasFiles(id))
+        [...this.#allocationManager.runners.values()]
+          .filter(({ id }) => this.#requestHandler.hasFiles(id))
           .map((runner) => asCollectable(runner, clock.nowMs())),
-      fill: () => storage.workspace.fill(),
-      collect: (id) => this.#remote.collect(id),
+      diskUsage: () => storage.workspace.diskUsage(),
+      destroy: (id) => this.#requestHandler.collect(id),
     })
   }
 
-  #makeRemote(): Remote {
+  #createRequestHandler(): RemoteRequestHandler {
     const { clock, log, storage, allowsExec = true } = this.#options
-    return agentRemote({
+    return newRequestHandler({
       clock,
       log,
       workspace: storage.workspace,
       allowsExec,
       migrations: this.#migrations,
-      runners: this.#allocations.runners,
-      mhzPerCore: () => this.#node.mhzPerCore(),
-      checksOf: (id) => this.#services.checksOf(id),
-      failedChecksOf: (id) => this.#services.failedChecksOf(id),
-      keepSecret: (secret) => this.#keepSecret(secret),
-      meta: this.#meta,
-      feed: this.#options.feed,
-      volumes: this.#volumes,
+      runners: this.#allocationManager.runners,
+      mhzPerCore: () => this.#localNode.mhzPerCore(),
+      checksOf: (id) => this.#services.checkResults(id),
+      failedChecksOf: (id) => this.#services.failedChecks(id),
+      saveSecret: (secret) => this.#storeSecret(secret),
+      meta: this.#nodeMetadata,
+      logFeed: this.#options.feed,
+      volumes: this.#dynamicVolumes,
     })
   }
 
-  /** The servers gave the node a new secret. The old one is used until the new one is durable. */
-  #keepSecret(secret: string): Promise<void> {
+  /** Stores a new secret from the servers. The old one is used until the new one is durable. */
+  #storeSecret(secret: string): Promise<void> {
     const { storage, log } = this.#options
-    const store = async (): Promise<void> => {
-      await storage.keepSecret(secret)
-      this.#identity = { ...this.#known(), secret }
+    const write = async (): Promise<void> => {
+      await storage.saveSecret(secret)
+      this.#identity = { ...this.#requireIdentity(), secret }
       log.info({}, 'stored a new secret of this node')
     }
-    const stored = store()
-    this.#storingSecret = Promise.allSettled([this.#storingSecret, stored])
-    return stored
+    const written = write()
+    this.#secretWrites = Promise.allSettled([this.#secretWrites, written])
+    return written
   }
 
-  #hello(): HelloMessage {
+  #helloMessage(): HelloMessage {
     const { joinToken, clock } = this.#options
-    const { told } = this.#region
+    const { configured } = this.#region
     return {
       kind: 'hello',
       version: CHANNEL_VERSIONS.newest,
       oldestVersion: CHANNEL_VERSIONS.oldest,
-      node: this.#node.registration(),
-      secret: this.#known().secret,
+      node: this.#localNode.registration(),
+      secret: this.#requireIdentity().secret,
       timeMs: clock.nowMs(),
-      ...(told === undefined ? {} : { region: told }),
+      ...(configured === undefined ? {} : { region: configured }),
       ...(joinToken === undefined ? {} : { joinToken }),
     }
   }
 
-  #welcomed({ serverTimeMs, region }: WelcomeMessage): void {
+  #onWelcome({ serverTimeMs, region }: WelcomeMessage): void {
     const { clock, log } = this.#options
-    this.#region.welcomed(region)
-    this.#allocations.welcomed()
-    this.#services.welcomed()
-    this.#catalog.welcomed()
-    this.#migrations.welcomed()
+    this.#region.onWelcome(region)
+    this.#allocationManager.onConnected()
+    this.#services.onConnected()
+    this.#catalog.resubscribeAll()
+    this.#migrations.onConnected()
     const skewMs = clock.nowMs() - serverTimeMs
-    if (Math.abs(skewMs) > SKEW_MS_MAX) log.warn({ skewMs }, "this node's clock is wrong")
+    if (Math.abs(skewMs) > CLOCK_SKEW_WARN_MS) log.warn({ skewMs }, "this node's clock is wrong")
     log.info({ node: this.nodeId }, 'connected to a server')
   }
 
   #applyDesired(message: DesiredEnvelope): void {
     if (this.#stopping.signal.aborted) return
-    this.#allocations.apply(message)
-    this.#alone.review()
+    this.#allocationManager.applyDesired(message)
+    this.#heartbeatStop.rearm()
     if (!message.full || message.more === true) return
-    this.#allocations.removeUnlisted()
-    this.#serverContact.resolve()
+    this.#allocationManager.removeUnlisted()
+    this.#firstServerContact.resolve()
   }
 
-  /** Drivers and networks come and go; the servers are told when one does. */
-  async #probeAgain(clock: Clock): Promise<void> {
-    while (await pause(clock, AGENT_LIMITS.fingerprintMs, this.#stopping.signal)) {
-      const changed = await this.#node.probeAgain()
+  /**
+   * Refreshes drivers and networks periodically and sends the node to the servers if it changed.
+   */
+  async #runFingerprintLoop(clock: Clock): Promise<void> {
+    while (await sleep(clock, AGENT_LIMITS.fingerprintIntervalMs, this.#stopping.signal)) {
+      const changed = await this.#localNode.refresh()
       if (changed !== undefined) this.#link.sendNode(changed)
     }
   }
 }
 
-/** A larger difference between the clocks of node and server is worth a word. */
-const SKEW_MS_MAX = 5_000
+/** Difference between the clocks of node and server above which a warning is logged. */
+const CLOCK_SKEW_WARN_MS = 5_000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NodeMetadata } from './node-meta.ts'
+import { NodeMetadata } from './local-node.ts'
 
 type Kept = Readonly<Record<string, string | null>>
 
@@ -9,13 +9,13 @@ function metadata(configured: Readonly<Record<string, string>> = { rack: 'r1' })
   let changes = 0
   const meta = new NodeMetadata({
     configured,
-    keep: async (dynamic) => void kept.push(dynamic),
-    changed: () => void changes++,
+    store: async (dynamic) => void kept.push(dynamic),
+    onChange: () => void changes++,
   })
   return { meta, kept, changes: () => changes }
 }
 
-test('node metadata: what requests set is kept, told, and over the configuration', async () => {
+test('node metadata: requests override the configuration; changes are stored and sent', async () => {
   const { meta, kept, changes } = metadata()
   const read = await meta.apply({ color: 'blue', rack: 'r2' })
   assert.deepEqual(read, {
@@ -33,10 +33,10 @@ test('node metadata: null removes a value, and hides one of the configuration', 
   assert.deepEqual([read.Meta, read.Dynamic], [{}, { rack: null }])
 })
 
-test('node metadata: an agent goes on with what the one before it has kept', () => {
+test('node metadata: survives a restart of the agent', () => {
   const { meta } = metadata()
   meta.restore({ rack: null, color: 'red' })
-  assert.deepEqual(meta.values(), { color: 'red' })
+  assert.deepEqual(meta.effectiveValues(), { color: 'red' })
 })
 
 const wrong = [

@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import { runProgram } from './run-program.ts'
 
 test('a program has the given environment, its input, and nothing of the agent', async () => {
-  const { output } = await runProgram('env', [], { env: { CNI_COMMAND: 'ADD' } })
-  const names = output.split('\n').map((line) => line.replace(/=.*/, ''))
+  const { stdout } = await runProgram('env', [], { env: { CNI_COMMAND: 'ADD' } })
+  const names = stdout.split('\n').map((line) => line.replace(/=.*/, ''))
   assert.deepEqual(names.toSorted(), ['', 'CNI_COMMAND', 'PATH'])
   const echoed = await runProgram('cat', [], { input: 'été' })
-  assert.equal(echoed.output, 'été')
+  assert.equal(echoed.stdout, 'été')
 })
 
 test('a program that takes too long is killed with what it started', async () => {
   // The child keeps the pipes open, so that waiting for their end would take as long.
-  const end = await runProgram('sh', ['-c', 'sleep 60 & echo $!; wait'], { msMax: 500 })
+  const end = await runProgram('sh', ['-c', 'sleep 60 & echo $!; wait'], { timeoutMs: 500 })
   assert.equal(end.failure, 'took longer than 0.5 s')
-  const child = Number(end.output)
+  const child = Number(end.stdout)
   assert.ok(child > 0)
-  const { output } = await runProgram('sh', ['-c', `cat /proc/${child}/stat || echo gone`], {})
-  assert.match(output, /gone|\) Z/)
+  const { stdout } = await runProgram('sh', ['-c', `cat /proc/${child}/stat || echo gone`], {})
+  assert.match(stdout, /gone|\) Z/)
 })
 
 test('a program that cannot be started with its environment is a failure', async () => {

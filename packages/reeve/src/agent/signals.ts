@@ -15,18 +15,18 @@ export const SIGNAL_NAMES: readonly string[] = [
   ...REAL_TIME_SIGNALS,
 ].toSorted()
 
-const NUMBERS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals))
+const SIGNAL_NUMBERS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals))
 
 /** The signal of this name, however it is spelled; undefined where this machine has none. */
-export function findSignal(given: string): Signal | undefined {
-  const name = canonicalSignalName(given)
-  const number = NUMBERS.get(name) ?? realTimeSignalNumber(name)
+export function findSignal(spelling: string): Signal | undefined {
+  const name = canonicalSignalName(spelling)
+  const number = SIGNAL_NUMBERS.get(name) ?? realTimeSignalNumber(name)
   return number === undefined ? undefined : { name, number }
 }
 
 /** Fault `task-signal` when this machine has no such signal. */
-export function getSignal(given: string): Signal {
-  const signal = findSignal(given)
+export function getSignal(spelling: string): Signal {
+  const signal = findSignal(spelling)
   if (signal !== undefined) return signal
-  throw new Fault('task-signal', `there is no signal ${JSON.stringify(given)}`)
+  throw new Fault('task-signal', `there is no signal ${JSON.stringify(spelling)}`)
 }

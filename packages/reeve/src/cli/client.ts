@@ -1,14 +1,15 @@
 import type { Client } from '@reeve/sdk'
-import type { Ways } from './command.ts'
+import type { Transport } from './command.ts'
 import type { ConnectionSettings } from './settings/settings.ts'
 
-/** A client whose calls end with the command. */
-export async function connectClient(
+/** Creates an API client whose requests are aborted with the command. */
+export async function createCliClient(
   settings: ConnectionSettings,
-  ways: Ways,
+  ways: Transport,
   signal: AbortSignal,
 ): Promise<Client> {
-  // The client brings every schema of both APIs: help and completion do not wait for it.
+  // Loaded on demand: the SDK includes all schemas of both APIs, which help and completion do not
+  // need.
   const { createClient } = await import('@reeve/sdk')
   return createClient({
     ...settings,

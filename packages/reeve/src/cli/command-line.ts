@@ -1,15 +1,14 @@
 import { Command, CommanderError } from 'commander'
-import { EXIT_CODES } from './exit-code.ts'
-import { suggestionsFor } from './suggest.ts'
+import { EXIT_CODES } from './errors.ts'
 
 /** Where a command writes: its result to `out`, everything else to `err`. */
-export interface Terminal {
+export interface TextOutput {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
 }
 
 /** The help of a command, except for its flags. */
-interface CommandText {
+interface CommandHelp {
   /** One line, also shown in the list of commands. */
   readonly summary: string
   /** Further sentences below the summary. */
@@ -37,17 +36,17 @@ export type CommandFlags = Readonly<Record<string, unknown>>
 /** The tree of commands: one form of help, one set of exit codes. */
 export class CommandLine {
   readonly root: Command
-  readonly #terminal: Terminal
-  #code: number = EXIT_CODES.ok
+  readonly #terminal: TextOutput
+  #exitCode: number = EXIT_CODES.ok
 
-  constructor(name: string, text: CommandText, terminal: Terminal) {
+  constructor(name: string, text: CommandHelp, terminal: TextOutput) {
     this.#terminal = terminal
-    this.root = describe(new Command(name), text)
+    this.root = applyHelp(new Command(name), text)
       .exitOverride()
       .configureOutput({
         writeOut: (written) => terminal.out(written),
         writeErr: (written) => terminal.err(written),
-        outputError: (message, write) => write(`${name}: ${toSentence(message)}\n`),
+        outputError: (message, write) => write(`${name}: ${formatCommanderError(message)}\n`),
       })
       .helpCommand('help [command]', 'show the help of a command')
       // Lets a command pass the flags after its first argument on to what it runs.
@@ -55,31 +54,31 @@ export class CommandLine {
   }
 
   /** Adds a command below another one; without an action it is a group of commands. */
-  add(parent: Command, name: string, text: CommandText & { readonly action?: Action }): Command {
+  add(parent: Command, name: string, text: CommandHelp & { readonly action?: Action }): Command {
     const { action } = text
     const hidden = text.isHidden === true
-    const command = describe(parent.command(name, { hidden }), text)
+    const command = applyHelp(parent.command(name, { hidden }), text)
     if (text.helpGroup !== undefined) command.helpGroup(text.helpGroup)
     if (action === undefined) return command
     return command.action(async () => {
-      this.#code = await action(command.args, command.opts())
+      this.#exitCode = await action(command.args, command.opts())
     })
   }
 
   /** Whether the first word is a command or a flag of this program. */
-  knows(args: readonly string[]): boolean {
+  isKnown(args: readonly string[]): boolean {
     return findUnknownWord(this.root, args)?.group !== this.root
   }
 
   async run(args: readonly string[]): Promise<number> {
     const unknown = findUnknownWord(this.root, args)
     if (unknown !== undefined) {
-      this.#terminal.err(unknownText(unknown))
+      this.#terminal.err(formatUnknownCommand(unknown))
       return EXIT_CODES.usage
     }
     try {
       await this.root.parseAsync(args, { from: 'user' })
-      return this.#code
+      return this.#exitCode
     } catch (thrown) {
       // The user requested help, or the arguments are invalid: either has been printed already.
       if (!(thrown instanceof CommanderError)) throw thrown
@@ -109,40 +108,40 @@ function findUnknownWord(root: Command, args: readonly string[]): UnknownWord | 
   return undefined
 }
 
-function unknownText({ group, word }: UnknownWord): string {
-  const path = pathOf(group)
+function formatUnknownCommand({ group, word }: UnknownWord): string {
+  const path = commandPath(group)
   const names = group.commands.map((command) => command.name())
-  const near = suggestionsFor(word, names).map((name) => `${path} ${name}`)
+  const near = suggestCommands(word, names).map((name) => `${path} ${name}`)
   // A command of that very name, as `job inspect` for `inspect`, comes before similar ones.
-  const inside = namesakes(group, word)
+  const inside = findInCommonGroups(group, word)
   const isFirst = near.length === 0 || inside.some((name) => name.endsWith(` ${word}`))
   const found = [...new Set(isFirst ? [...inside, ...near] : near)].map((name) => `"${name}"`)
-  const hint = found.length === 0 ? '' : ` Did you mean ${alternatives(found)}?`
+  const hint = found.length === 0 ? '' : ` Did you mean ${joinWithOr(found)}?`
   return `reeve: unknown command "${path} ${word}".${hint}\nRun "${path} --help" for a list of commands.\n`
 }
 
 /** Groups whose commands a word without a group most likely means, in this order. */
-const GROUPS_OF_WORDS = ['job', 'alloc', 'node']
+const COMMON_GROUPS = ['job', 'alloc', 'node']
 
 /** The command of a group that has this name or synonym: `job validate` for `validate`. */
-function namesakes(group: Command, word: string): readonly string[] {
+function findInCommonGroups(group: Command, word: string): readonly string[] {
   if (group.parent !== null) return []
-  for (const name of GROUPS_OF_WORDS) {
+  for (const name of COMMON_GROUPS) {
     const inside = group.commands.find((command) => command.name() === name)
     const names = inside?.commands.map((command) => command.name()) ?? []
-    const first = names.includes(word) ? word : suggestionsFor(word, names)[0]
+    const first = names.includes(word) ? word : suggestCommands(word, names)[0]
     if (first !== undefined) return [`reeve ${name} ${first}`]
   }
   return []
 }
 
 /** `a`, `a or b`, `a, b or c`. */
-function alternatives(found: readonly string[]): string {
+function joinWithOr(found: readonly string[]): string {
   const last = found.at(-1) ?? ''
   return found.length < 2 ? last : `${found.slice(0, -1).join(', ')} or ${last}`
 }
 
-function describe(command: Command, text: CommandText): Command {
+function applyHelp(command: Command, text: CommandHelp): Command {
   const { summary, details, examples, footer } = text
   const lines = examples.map(({ line, says }) => `  ${line}\n      ${says}`)
   const end = footer === undefined ? '' : `\n\n${footer}`
@@ -150,21 +149,157 @@ function describe(command: Command, text: CommandText): Command {
     .summary(summary)
     .description(details === undefined ? summary : `${summary}\n\n${details}`)
     .helpOption('-h, --help', 'show this help')
-    .showHelpAfterError(`Run "${pathOf(command)} --help" for usage.`)
+    .showHelpAfterError(`Run "${commandPath(command)} --help" for usage.`)
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}${end}`)
 }
 
-function pathOf(command: Command): string {
+function commandPath(command: Command): string {
   const { parent } = command
-  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
+  return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`
 }
 
 /** `error: unknown option '--dve'⏎(Did you mean --dev?)` in one line. */
-function toSentence(message: string): string {
+function formatCommanderError(message: string): string {
   const [what = '', hint] = message
     .trim()
     .replace(/^error: /, '')
     .split(/\s*\((?=Did you mean )/)
   const sentence = `${what.replace(/\.$/, '')}.`
   return hint === undefined ? sentence : `${sentence} ${hint.replace(/\)$/, '')}`
+}
+
+/** Synonyms from other command lines, with our commands. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  show: ['status', 'info', 'inspect', 'read', 'get'],
+  get: ['status', 'list', 'info', 'read', 'show'],
+  describe: ['status', 'explain', 'info', 'show'],
+  view: ['status', 'show', 'info', 'read'],
+  info: ['status', 'show', 'inspect'],
+  read: ['get', 'show', 'status', 'info'],
+  inspect: ['status', 'show', 'info', 'read'],
+  list: ['status', 'ls'],
+  ls: ['list', 'status'],
+  log: ['logs'],
+  monitor: ['status', 'watch', 'top'],
+  watch: ['status', 'top'],
+  ssh: ['exec'],
+  shell: ['exec'],
+  attach: ['exec'],
+  new: ['create', 'init', 'put', 'apply'],
+  add: ['create', 'put', 'apply'],
+  create: ['apply', 'put', 'init', 'run'],
+  make: ['create', 'init'],
+  set: ['put', 'update', 'apply'],
+  edit: ['update', 'apply'],
+  change: ['update', 'apply'],
+  apply: ['run', 'put'],
+  deploy: ['run'],
+  submit: ['run'],
+  up: ['run', 'start'],
+  launch: ['run', 'start', 'dispatch'],
+  rollback: ['revert'],
+  undo: ['revert'],
+  verify: ['validate', 'check'],
+  lint: ['validate', 'check'],
+  format: ['fmt'],
+  remove: ['delete', 'purge', 'stop'],
+  rm: ['delete', 'purge', 'stop'],
+  del: ['delete', 'purge'],
+  destroy: ['delete', 'stop'],
+  kill: ['stop'],
+  download: ['cp', 'fs'],
+  copy: ['cp'],
+  whoami: ['self'],
+  config: ['get-config'],
+  // Nouns at the root.
+  jobs: ['job'],
+  pods: ['alloc'],
+  pod: ['alloc'],
+  allocs: ['alloc'],
+  allocation: ['alloc'],
+  allocations: ['alloc'],
+  nodes: ['node'],
+  evals: ['eval'],
+  evaluation: ['eval'],
+  deployments: ['deployment'],
+  ns: ['namespace'],
+  namespaces: ['namespace'],
+  variable: ['var'],
+  variables: ['var'],
+  secret: ['var'],
+  services: ['service'],
+  events: ['event'],
+  organization: ['org'],
+  organizations: ['org'],
+  projects: ['project'],
+  workspaces: ['workspace'],
+  policies: ['policy'],
+  metrics: ['top', 'operator'],
+}
+
+/** Commands whose effect is hard or impossible to undo. */
+const DESTRUCTIVE: ReadonlySet<string> = new Set([
+  'accept-loss',
+  'cancel',
+  'delete',
+  'discard',
+  'drain',
+  'fail',
+  'force-leave',
+  'gc',
+  'purge',
+  'remove-user',
+  'restore',
+  'revoke',
+  'rotate-shared',
+  'signal',
+  'stop',
+])
+
+const SUGGESTIONS_MAX = 3
+
+/**
+ * The commands that a mistyped word most likely means, the likeliest first. A destructive command
+ * is suggested only for a synonym of its own name or a single typing error in it: who types `show`
+ * must never be offered `stop`.
+ */
+export function suggestCommands(input: string, names: readonly string[]): readonly string[] {
+  const word = input.toLowerCase()
+  const synonyms = (SYNONYMS[word] ?? []).filter((name) => names.includes(name))
+  const similar = names
+    .map((name) => ({ name, distance: editDistance(word, name) }))
+    .filter(({ name, distance }) => distance <= maxDistance(word, name))
+    .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+    .map(({ name }) => name)
+  const longer = word.length < 3 ? [] : names.filter((name) => name.startsWith(word))
+  const nonDestructive = longer.filter((name) => !DESTRUCTIVE.has(name))
+  return [...new Set([...synonyms, ...similar, ...nonDestructive])].slice(0, SUGGESTIONS_MAX)
+}
+
+/** One error in four letters, two in seven; in destructive commands one at most. */
+function maxDistance(typed: string, name: string): number {
+  if (DESTRUCTIVE.has(name)) return 1
+  return Math.floor((Math.min(typed.length, name.length) + 1) / 4)
+}
+
+/** Insertions, deletions, substitutions and swaps of neighbours between two words. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column += 1) {
+      const isEqual = a[row - 1] === b[column - 1]
+      const isSwap = row > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      current[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isEqual ? 0 : 1),
+        isSwap ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[b.length] ?? 0
 }

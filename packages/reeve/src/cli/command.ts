@@ -20,14 +20,14 @@ export interface CommandSpec {
   /** The command prints data: it gets `--json` and `--template`. */
   readonly isRead?: boolean
   /** Flags after the first argument belong to that argument: a command that is run elsewhere. */
-  readonly passesRest?: boolean
+  readonly passThroughArgs?: boolean
   /** Left out of the help: for scripts. */
   readonly isHidden?: boolean
-  readonly load: () => Promise<CommandRun>
+  readonly load: () => Promise<CommandHandler>
 }
 
 /** The kinds of values that shell completion looks up. */
-export type Completes =
+export type CompletionKind =
   | 'allocation'
   | 'deployment'
   | 'evaluation'
@@ -42,7 +42,7 @@ export interface ArgumentSpec {
   /** `<FILE>`, `[JOB]`, `<COMMAND...>`. */
   readonly usage: string
   readonly help: string
-  readonly completes?: Completes
+  readonly completionKind?: CompletionKind
 }
 
 export interface FlagSpec {
@@ -51,27 +51,30 @@ export interface FlagSpec {
   readonly help: string
   /** The flag may be repeated. */
   readonly isRepeated?: boolean
-  readonly completes?: Completes
+  readonly completionKind?: CompletionKind
 }
 
 /** Runs the command and returns its exit code. */
-export type CommandRun = (invocation: Invocation) => Promise<number>
+export type CommandHandler = (invocation: CommandContext) => Promise<number>
 
-/** How servers are reached, with the TLS certificates of the settings. */
-export interface Ways {
+/** HTTP and WebSocket transport with the configured TLS certificates. */
+export interface Transport {
   readonly fetch: Fetch
-  readonly openSocket?: (url: string) => WebSocket
+  readonly openWebSocket?: (url: string) => WebSocket
 }
 
-/** Everything that a command may use. */
-export interface Invocation {
+/** Arguments, flags, client and output of one command run. */
+export interface CommandContext {
   readonly args: readonly string[]
   readonly flags: Flags
-  /** Its calls end with `signal`; loops over `blocking`, `events`, `frames` also pass it on. */
+  /**
+   * Requests are aborted with `signal`. Loops over `blocking`, `events` and `frames` pass it
+   * explicitly.
+   */
   readonly client: Client
   readonly settings: ConnectionSettings
   /** For commands that open a connection of their own. */
-  readonly ways: Ways
+  readonly transport: Transport
   readonly output: Output
   readonly host: CliHost
   /** Aborted by Ctrl-C. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { flagsOf } from './command-flags.ts'
+import { withGlobalFlags } from './global-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 
 const paths = COMMANDS.map(({ path }) => path)
@@ -33,7 +33,9 @@ for (const spec of COMMANDS)
       assert.ok(line.includes(`reeve ${spec.path}`), line)
       assert.notEqual(says, '')
     }
-    const letters = flagsOf(spec).flatMap(({ usage }) => usage.match(/--?[a-z][a-z0-9-]*/g) ?? [])
+    const letters = withGlobalFlags(spec).flatMap(
+      ({ usage }) => usage.match(/--?[a-z][a-z0-9-]*/g) ?? [],
+    )
     assert.deepEqual(
       letters.filter((flag, at) => letters.indexOf(flag) !== at),
       [],

@@ -1,35 +1,34 @@
 import { aclCommands } from './acl/commands.ts'
-import { agentCommands } from './agent/commands.ts'
+import {
+  agentCommands,
+  auditCommands,
+  doctorCommands,
+  eventCommands,
+  loginCommands,
+  searchCommands,
+  serviceCommands,
+  snapshotCommands,
+  topCommands,
+  uiCommands,
+} from './cluster/commands.ts'
 import { allocCommands } from './alloc/commands.ts'
-import { auditCommands } from './audit/commands.ts'
 import type { CommandSpec } from './command.ts'
 import { deploymentCommands } from './deployment/commands.ts'
-import { doctorCommands } from './doctor/commands.ts'
 import { evalCommands } from './eval/commands.ts'
-import { eventCommands } from './event/commands.ts'
 import { orgCommands } from './governance/org/commands.ts'
-import { policyCommands } from './governance/policy/commands.ts'
-import { policySetCommands } from './governance/policy-set/commands.ts'
+import { policyCommands, policySetCommands } from './governance/policy-commands.ts'
 import { projectCommands } from './governance/project/commands.ts'
-import { runCommands } from './governance/run/commands.ts'
+import { runCommands, stateCommands } from './governance/run-commands.ts'
 import { teamCommands } from './governance/team/commands.ts'
 import { tokenCommands } from './governance/token/commands.ts'
-import { stateCommands } from './governance/state/commands.ts'
-import { varsetCommands } from './governance/varset/commands.ts'
-import { workspaceCommands } from './governance/workspace/commands.ts'
+import { varsetCommands, workspaceCommands } from './governance/workspace-commands.ts'
 import { importCommands } from './import/commands.ts'
 import { jobCommands } from './job/commands.ts'
-import { loginCommands } from './login/commands.ts'
 import { namespaceCommands } from './namespace/commands.ts'
 import { nodePoolCommands } from './node-pool/commands.ts'
 import { nodeCommands } from './node/commands.ts'
 import { operatorCommands } from './operator/commands.ts'
-import { searchCommands } from './search/commands.ts'
-import { serviceCommands } from './service/commands.ts'
-import { snapshotCommands } from './snapshot/commands.ts'
 import { tlsCommands } from './tls/commands.ts'
-import { topCommands } from './top/commands.ts'
-import { uiCommands } from './ui/commands.ts'
 import { varCommands } from './var/commands.ts'
 import { volumeCommands } from './volume/commands.ts'
 
@@ -70,7 +69,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...doctorCommands,
 ]
 
-/** What groups of commands are about, by their path. */
+/** Summaries of command groups, by path. */
 export const GROUPS: Readonly<Record<string, string>> = {
   job: 'Submit, inspect, update and stop jobs.',
   'job periodic': 'Work with periodic jobs.',
@@ -95,6 +94,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   operator: 'Operate the cluster: snapshots, storage, scheduler, diagnostics.',
   'operator scheduler': 'Manage the scheduler configuration.',
   'operator database': 'Operate the PostgreSQL database of a cluster.',
+  'operator upgrade': 'Follow and finish an upgrade of the servers.',
   'operator snapshot': 'Save, inspect and restore snapshots.',
   system: 'Maintain the cluster.',
   'system reconcile': 'Recompute derived data.',

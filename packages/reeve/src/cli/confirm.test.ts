@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { confirm } from './confirm.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandError } from './errors.ts'
 import { Flags } from './flags.ts'
 
 async function* typed(text: string): AsyncGenerator<string> {
@@ -17,7 +17,7 @@ async function ask(answer: string | undefined, flags = {}, signal = new AbortCon
   const outcome = await confirm({ flags: new Flags(flags), host, signal }, 'Stop it?').then(
     () => 'went on',
     (thrown: unknown) => {
-      assert.ok(thrown instanceof CommandFailure)
+      assert.ok(thrown instanceof CommandError)
       return thrown.message
     },
   )

@@ -1,32 +1,32 @@
-import type { Invocation } from './command.ts'
-import { CommandFailure } from './failure.ts'
+import type { CommandContext } from './command.ts'
+import { CommandError } from './errors.ts'
 import type { CliHost } from './host.ts'
 
-interface Asking extends Pick<Invocation, 'flags' | 'signal'> {
+interface ConfirmContext extends Pick<CommandContext, 'flags' | 'signal'> {
   readonly host: Pick<CliHost, 'input' | 'isTerminal' | 'err'>
 }
 
 /**
- * Asks before something that cannot be undone, unless `--yes` was given. Where nobody can answer,
- * the command fails and says how to be sure.
+ * Asks for confirmation of a destructive operation, unless `--yes` is set. Without a terminal the
+ * command fails and suggests `--yes`.
  */
-export async function confirm(asking: Asking, question: string): Promise<void> {
-  if (asking.flags.has('yes')) return
-  if (!canAsk(asking)) {
-    throw new CommandFailure(`${question} Cannot ask: standard input is not a terminal.`, {
+export async function confirm(context: ConfirmContext, question: string): Promise<void> {
+  if (context.flags.has('yes')) return
+  if (!canPrompt(context)) {
+    throw new CommandError(`${question} Cannot ask: standard input is not a terminal.`, {
       hint: 'Use --yes to skip the confirmation.',
     })
   }
-  if (!(await ask(asking, question))) throw new CommandFailure('Aborted; nothing was changed.')
+  if (!(await prompt(context, question))) throw new CommandError('Aborted; nothing was changed.')
 }
 
-/** Whether a person sits in front of it. */
-export function canAsk({ host }: Pick<Asking, 'host'>): boolean {
+/** Whether standard input and output are a terminal. */
+export function canPrompt({ host }: Pick<ConfirmContext, 'host'>): boolean {
   return host.input.isTTY === true && host.isTerminal
 }
 
-/** Whether that person says yes. */
-export async function ask({ host, signal }: Asking, question: string): Promise<boolean> {
+/** Prompts for yes or no. */
+export async function prompt({ host, signal }: ConfirmContext, question: string): Promise<boolean> {
   host.err(`${question} [y/N] `)
   const answer = await firstLine(host.input, signal)
   return /^y(es)?$/i.test(answer.trim())
@@ -42,7 +42,7 @@ async function firstLine(
   const interrupted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener(
       'abort',
-      () => reject(new CommandFailure('Aborted; nothing was changed.')),
+      () => reject(new CommandError('Aborted; nothing was changed.')),
       {
         once: true,
       },

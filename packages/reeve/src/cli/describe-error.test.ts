@@ -3,8 +3,7 @@ import test from 'node:test'
 import type { v2 } from '@reeve/contract'
 import { ApiError, ConnectionError, type ConnectionFailure } from '@reeve/sdk'
 import { describeError } from './describe-error.ts'
-import { EXIT_CODES } from './exit-code.ts'
-import { CommandFailure, UsageError } from './failure.ts'
+import { CommandError, EXIT_CODES, UsageError } from './errors.ts'
 import type { ConnectionSettings } from './settings/settings.ts'
 
 const SETTINGS: ConnectionSettings = {
@@ -51,7 +50,7 @@ const local = [
   },
   {
     name: 'a failure with a hint',
-    thrown: new CommandFailure('No.', { code: EXIT_CODES.missing, hint: 'Look.' }),
+    thrown: new CommandError('No.', { code: EXIT_CODES.missing, hint: 'Look.' }),
     report: { exitCode: EXIT_CODES.missing, message: 'No.', hint: 'Look.' },
   },
   {

@@ -2,12 +2,11 @@ import {
   ApiError,
   ConnectionError,
   governance,
-  v1Calls,
-  v2Calls,
-  type CalledRoute,
+  v1RouteTable,
+  v2RouteTable,
+  type RouteInfo,
 } from '@reeve/sdk'
-import { EXIT_CODES } from './exit-code.ts'
-import { CommandFailure, UsageError } from './failure.ts'
+import { CommandError, EXIT_CODES, UsageError } from './errors.ts'
 import type { ConnectionSettings } from './settings/settings.ts'
 
 /** How a command that failed ends. */
@@ -32,15 +31,18 @@ export function describeError(
   if (thrown instanceof UsageError) {
     return { exitCode: EXIT_CODES.usage, message: thrown.message, hint: '' }
   }
-  if (thrown instanceof CommandFailure) {
+  if (thrown instanceof CommandError) {
     return { exitCode: thrown.code, message: thrown.message, hint: thrown.hint ?? '' }
   }
-  if (thrown instanceof ConnectionError) return describeConnection(thrown, settings)
+  if (thrown instanceof ConnectionError) return describeConnectionError(thrown, settings)
   if (thrown instanceof ApiError) return describeApiError(thrown, settings, context)
   throw thrown
 }
 
-function describeConnection(error: ConnectionError, settings: ConnectionSettings): ErrorReport {
+function describeConnectionError(
+  error: ConnectionError,
+  settings: ConnectionSettings,
+): ErrorReport {
   const { address, sources } = settings
   const { message, reason } = error
   const exitCode = EXIT_CODES.unreachable
@@ -128,9 +130,9 @@ function hintFor(error: ApiError, settings: ConnectionSettings, context: ErrorCo
     case 401:
       return tokenHint(settings)
     case 403:
-      return deniedHint(error, settings, context)
+      return permissionHint(error, settings, context)
     case 404:
-      return missingHint(error, settings)
+      return notFoundHint(error, settings)
     case 409:
       return 'It was modified in the meantime. Check it and retry.'
     default:
@@ -179,16 +181,20 @@ const HINTS: Readonly<Record<string, string>> = {
   'workspace-not-locked': '',
 }
 
-function deniedHint(error: ApiError, settings: ConnectionSettings, context: ErrorContext): string {
+function permissionHint(
+  error: ApiError,
+  settings: ConnectionSettings,
+  context: ErrorContext,
+): string {
   if (settings.token === undefined) return tokenHint(settings)
   const needs = capabilitiesFor(error, context) ?? 'a capability that this needs'
   // The command that would show the capabilities of the token has just been denied.
   if (needs === ANY_TOKEN) return tokenHint(settings)
   const isInNamespace = needs.includes('namespace:')
   const where = isInNamespace ? ` in namespace "${settings.namespace ?? 'default'}"` : ''
-  const shows = isGovernance(error) ? '' : ' "reeve acl token self" shows what it may do.'
+  const selfHint = isGovernance(error) ? '' : ' "reeve acl token self" shows what it may do.'
   // Servers do not tell an unknown token from one without the capability.
-  return `The token (from ${settings.sources.token}) lacks ${needs}${where}, or is unknown.${shows}`
+  return `The token (from ${settings.sources.token}) lacks ${needs}${where}, or is unknown.${selfHint}`
 }
 
 /** What the contract says of the routes that any token may use. */
@@ -203,7 +209,10 @@ function capabilitiesFor(
   { route: { method, path } }: ApiError,
   { overridesPolicies }: ErrorContext,
 ): string | undefined {
-  const routes: readonly CalledRoute[] = [...Object.values(v1Calls), ...Object.values(v2Calls)]
+  const routes: readonly RouteInfo[] = [
+    ...Object.values(v1RouteTable),
+    ...Object.values(v2RouteTable),
+  ]
   const route = routes.find((one) => one.path === path && one.methods.includes(method))
   // After the first semicolon the contract lists what further fields of the request would need.
   const [needs = '', ...further] = route?.needs.split('; ') ?? []
@@ -220,7 +229,7 @@ function tokenHint({ token, sources }: ConnectionSettings): string {
     : `The token (from ${sources.token}) is unknown or has expired. Run "reeve login" to store another.`
 }
 
-function missingHint(error: ApiError, settings: ConnectionSettings): string {
+function notFoundHint(error: ApiError, settings: ConnectionSettings): string {
   // Governance does not tell what does not exist from what the token may not see.
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
   const list = OUTSIDE_NAMESPACES.find(([path]) => error.route.path.startsWith(path))?.[1]

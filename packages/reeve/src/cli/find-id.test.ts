@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CommandFailure, UsageError } from './failure.ts'
-import { findById } from './find-id.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { resolveIdPrefix } from './resolve.ts'
 
 const IDS = [
   'aabb0000-0000-4000-8000-000000000001',
@@ -11,10 +11,10 @@ const IDS = [
 
 async function find(given: string, ids: readonly string[] = IDS) {
   const asked: string[] = []
-  const found = await findById({
+  const found = await resolveIdPrefix({
     noun: 'allocation',
-    given,
-    lists: 'reeve alloc status',
+    input: given,
+    listCommand: 'reeve alloc status',
     async *search(prefix) {
       asked.push(prefix)
       yield* ids
@@ -45,7 +45,7 @@ for (const { name, given, finds, asks } of cases)
 
 test('find by id: says what could be meant', async () => {
   await assert.rejects(find('aab'), (thrown) => {
-    assert.ok(thrown instanceof CommandFailure)
+    assert.ok(thrown instanceof CommandError)
     assert.equal(thrown.message, 'Several allocations begin with "aab":')
     assert.match(thrown.hint ?? '', /^ {2}aabb0000-\S+ {2}web\[1\]\n {2}aabc0000-\S+ {2}web\[2\]\n/)
     return true
@@ -54,7 +54,7 @@ test('find by id: says what could be meant', async () => {
 
 test('find by id: says that there is none, and where to look', async () => {
   await assert.rejects(find('00'), (thrown) => {
-    assert.ok(thrown instanceof CommandFailure)
+    assert.ok(thrown instanceof CommandError)
     assert.equal(thrown.message, 'There is no allocation "00".')
     assert.equal(thrown.hint, 'For a list, run "reeve alloc status".')
     return true
@@ -74,7 +74,12 @@ test('find by id: does not read a long list to its end', async () => {
       yield { ID: `aabb0000-0000-4000-8000-${tail}` }
     }
   }
-  const options = { noun: 'node', given: 'aabb', lists: 'reeve node status', describe: () => '' }
-  await assert.rejects(findById({ ...options, search }), CommandFailure)
+  const options = {
+    noun: 'node',
+    input: 'aabb',
+    listCommand: 'reeve node status',
+    describe: () => '',
+  }
+  await assert.rejects(resolveIdPrefix({ ...options, search }), CommandError)
   assert.ok(read < 20)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { UsageError } from './failure.ts'
+import { UsageError } from './errors.ts'
 import { Flags } from './flags.ts'
 
 const flags = new Flags({
@@ -17,25 +17,25 @@ const flags = new Flags({
 test('Flags: are found by their names, and read as what they are meant to be', () => {
   assert.equal(flags.has('follow'), true)
   assert.equal(flags.has('detach'), false)
-  assert.equal(flags.isOff('diff'), true)
-  assert.equal(flags.isOff('follow'), false)
-  assert.deepEqual(flags.texts('var-file'), ['a.hcl', 'b.hcl'])
-  assert.deepEqual(flags.texts('var'), [])
-  assert.equal(flags.whole('tail'), 10)
-  assert.equal(flags.whole('version'), undefined)
+  assert.equal(flags.isNegated('diff'), true)
+  assert.equal(flags.isNegated('follow'), false)
+  assert.deepEqual(flags.strings('var-file'), ['a.hcl', 'b.hcl'])
+  assert.deepEqual(flags.strings('var'), [])
+  assert.equal(flags.integer('tail'), 10)
+  assert.equal(flags.integer('version'), undefined)
   assert.equal(flags.oneOf('level', ['info', 'warn']), 'info')
-  assert.deepEqual(flags.pairs('meta'), { name: 'Ada', note: 'a=b', empty: '' })
+  assert.deepEqual(flags.keyValues('meta'), { name: 'Ada', note: 'a=b', empty: '' })
 })
 
 const refused = [
   {
     name: 'a number',
-    read: () => flags.whole('many'),
+    read: () => flags.integer('many'),
     says: '--many needs a whole number, not "lots".',
   },
   {
     name: 'a pair',
-    read: () => flags.pairs('wrong-meta'),
+    read: () => flags.keyValues('wrong-meta'),
     says: '--wrong-meta needs KEY=VALUE, not "=x".',
   },
   {

@@ -1,7 +1,7 @@
 import type { CommandFlags } from './command-line.ts'
-import { UsageError } from './failure.ts'
+import { UsageError } from './errors.ts'
 
-/** The flags of one call by their names without dashes, read as what they are meant to be. */
+/** The flags of a command by name, without dashes, with typed accessors. */
 export class Flags {
   readonly #values: CommandFlags
 
@@ -9,28 +9,28 @@ export class Flags {
     this.#values = values
   }
 
-  /** A flag without a value. `--no-x` is `isOff('x')`. */
+  /** Whether a flag without value is set. For `--no-x` use the negated form. */
   has(name: string): boolean {
     return this.#value(name) === true
   }
 
   /** Whether `--no-<name>` was given. */
-  isOff(name: string): boolean {
+  isNegated(name: string): boolean {
     return this.#value(name) === false
   }
 
-  text(name: string): string | undefined {
+  string(name: string): string | undefined {
     const value = this.#value(name)
     return typeof value === 'string' ? value : undefined
   }
 
-  texts(name: string): readonly string[] {
+  strings(name: string): readonly string[] {
     const value = this.#value(name)
     return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
   }
 
-  whole(name: string): number | undefined {
-    const text = this.text(name)
+  integer(name: string): number | undefined {
+    const text = this.string(name)
     if (text === undefined) return undefined
     if (!/^\d{1,15}$/.test(text)) {
       throw new UsageError(`--${name} needs a whole number, not "${text}".`)
@@ -38,9 +38,9 @@ export class Flags {
     return Number(text)
   }
 
-  /** One of a few words. */
+  /** Returns the value of a flag with a closed set of values. */
   oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
-    const text = this.text(name)
+    const text = this.string(name)
     if (text === undefined) return undefined
     const word = words.find((one) => one === text)
     if (word === undefined) {
@@ -49,10 +49,10 @@ export class Flags {
     return word
   }
 
-  /** `KEY=VALUE` flags as a map; the last of equal keys counts. */
-  pairs(name: string): Readonly<Record<string, string>> {
+  /** Returns repeated `KEY=VALUE` flags as a map; the last value of a key wins. */
+  keyValues(name: string): Readonly<Record<string, string>> {
     return Object.fromEntries(
-      this.texts(name).map((text) => {
+      this.strings(name).map((text) => {
         const at = text.indexOf('=')
         if (at <= 0) throw new UsageError(`--${name} needs KEY=VALUE, not "${text}".`)
         return [text.slice(0, at), text.slice(at + 1)]
@@ -60,7 +60,7 @@ export class Flags {
     )
   }
 
-  /** The parser of arguments keeps `--var-file` as `varFile`. */
+  /** The argument parser stores `--var-file` as `varFile`. */
   #value(name: string): unknown {
     return this.#values[name.replace(/-[a-z0-9]/g, (part) => part.slice(1).toUpperCase())]
   }

@@ -1,69 +1,70 @@
-import { aliasesOf, translatedEnvironment, type JobFileAliases } from '../compat/index.ts'
-import type { Terminal } from './command-line.ts'
-import { EXIT_CODES } from './exit-code.ts'
-import { reasonOf } from './reason.ts'
+import { aliasesOf, translateEnvironment, type JobFileAliases } from '../compat/index.ts'
+import type { TextOutput } from './command-line.ts'
+import { EXIT_CODES, systemErrorReason } from './errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What is typed or piped in. */
-export interface HostInput extends AsyncIterable<string | Uint8Array> {
+/** Standard input. */
+export interface InputStream extends AsyncIterable<string | Uint8Array> {
   readonly isTTY?: boolean
   setRawMode?(isRaw: boolean): unknown
-  /** Whoever waits for more is told that there is none. */
+  /** Ends pending reads. */
   destroy?(): unknown
 }
 
 /**
- * The process around a command. Commands see nothing else of it, so that tests run many of them in
+ * The process environment of a command. Commands use nothing else, so that tests can run many in
  * one process.
  */
-export interface CliHost extends Terminal {
+export interface CliHost extends TextOutput {
   readonly environment: Environment
-  /** Other names that job files may use; none unless given. */
+  /** Alternative names in job files; none by default. */
   readonly jobFileAliases?: JobFileAliases
-  /** Relative paths begin here. */
+  /** Base of relative paths. */
   readonly directory: string
-  readonly input: HostInput
-  /** A person looks at the output: it may be coloured and written over. */
+  readonly input: InputStream
+  /** Standard output is a terminal: colors and redrawing are allowed. */
   readonly isTerminal: boolean
-  /** The same of what is written beside the answer; as `isTerminal` unless given. */
+  /** Standard error is a terminal; defaults to `isTerminal`. */
   readonly isErrTerminal?: boolean
   columns(): number
   rows(): number
   nowMs(): number
-  /** Bytes of the answer as they are; resolves when there is room for more. */
+  /** Writes raw bytes to standard output; resolves when the buffer has space. */
   outBytes(bytes: Uint8Array): Promise<void>
   errBytes(bytes: Uint8Array): Promise<void>
-  /** Calls the listener at the first Ctrl-C, until the returned function is called. */
+  /** Calls the listener at the first Ctrl-C. Returns a function that removes it. */
   onInterrupt(listener: () => void): () => void
-  /** Calls the listener when the window changes its size, likewise. */
+  /** Calls the listener when the terminal is resized. Returns a function that removes it. */
   onResize(listener: () => void): () => void
-  /** Lets every byte pass the terminal unchanged, both ways, until the function is called. */
-  rawTerminal?(): () => void
-  /** Calls the listener when the process is ended, however that comes; likewise. */
-  onEnd?(listener: () => void): () => void
+  /** Switches the terminal to raw mode. Returns a function that restores it. */
+  enterRawMode?(): () => void
+  /**
+   * Calls the listener when the process exits for any reason. Returns a function that removes it.
+   */
+  onExit?(listener: () => void): () => void
 }
 
 /** The agent reads the same setting, from its files too (docs/reference/compatibility.md). */
-function isCompatible(): boolean {
+function isCompatibilityEnabled(): boolean {
   return !['false', '0'].includes(process.env['REEVE_COMPATIBILITY'] ?? '')
 }
 
 const COLUMNS_DEFAULT = 80
 const ROWS_DEFAULT = 24
 
-/** This process. */
+/** Creates the host of the current process. */
 export function processHost(): CliHost {
   const { stdout, stderr } = process
-  stdout.on('error', endUnwritten)
-  const aliases = aliasesOf(isCompatible())
+  stdout.on('error', handleOutputError)
+  const aliases = aliasesOf(isCompatibilityEnabled())
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    environment: translatedEnvironment(aliases.commandLine, process.env),
+    environment: translateEnvironment(aliases.commandLine, process.env),
     jobFileAliases: aliases.jobFile,
     directory: process.cwd(),
-    // Opening standard input keeps a process alive; most commands never ask for it.
+    // Accessed lazily: opening standard input keeps the process alive.
     get input() {
       return process.stdin
     },
@@ -72,10 +73,10 @@ export function processHost(): CliHost {
     columns: () => stdout.columns || COLUMNS_DEFAULT,
     rows: () => stdout.rows || ROWS_DEFAULT,
     nowMs: () => Date.now(),
-    outBytes: (bytes) => written(stdout, bytes),
-    errBytes: (bytes) => written(stderr, bytes),
+    outBytes: (bytes) => writeBytes(stdout, bytes),
+    errBytes: (bytes) => writeBytes(stderr, bytes),
     onInterrupt(listener) {
-      // Once: the second Ctrl-C ends the process whatever the command does with the first.
+      // Registered once: the second Ctrl-C kills the process.
       process.once('SIGINT', listener)
       return () => void process.off('SIGINT', listener)
     },
@@ -83,48 +84,51 @@ export function processHost(): CliHost {
       stdout.on('resize', listener)
       return () => void stdout.off('resize', listener)
     },
-    rawTerminal,
-    onEnd,
+    enterRawMode,
+    onExit: onProcessExit,
   }
 }
 
-/** Signals that end a process without a word, and what shells tell of them. */
-const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const
+/** Signals that terminate the process, with the exit codes that shells use. */
+const SIGNAL_EXIT_CODES = { SIGTERM: 143, SIGHUP: 129 } as const
 
-function onEnd(listener: () => void): () => void {
-  const endings = Object.entries(ENDING).map(([signal, code]) => {
+function onProcessExit(listener: () => void): () => void {
+  const removeHandlers = Object.entries(SIGNAL_EXIT_CODES).map(([signal, code]) => {
     const end = (): never => process.exit(code)
     process.on(signal, end)
     return () => void process.off(signal, end)
   })
   process.on('exit', listener)
-  // Before the runtime writes what went wrong.
+  // Runs before the runtime prints the error.
   process.on('uncaughtExceptionMonitor', listener)
   return () => {
-    for (const forget of endings) forget()
+    for (const removeHandler of removeHandlers) removeHandler()
     process.off('exit', listener)
     process.off('uncaughtExceptionMonitor', listener)
   }
 }
 
-function rawTerminal(): () => void {
+function enterRawMode(): () => void {
   const { stdin } = process
   stdin.setRawMode(true)
-  // The runtime leaves it to the terminal to return the carriage at each line feed. Programs that
-  // draw the screen of another terminal have done that themselves, where they want it.
+  // Node.js leaves output processing enabled, which adds a carriage return to each line feed.
+  // Programs that draw a remote terminal send their own.
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] })
   return () => void stdin.setRawMode(false)
 }
 
-/** `reeve … | head -1`: whoever has read enough is no failure to be told of. A full disk is. */
-export function endUnwritten(thrown: NodeJS.ErrnoException): void {
+/**
+ * EPIPE (as in `reeve … | head -1`) exits silently; other write errors, such as a full disk, are
+ * reported.
+ */
+export function handleOutputError(thrown: NodeJS.ErrnoException): void {
   if (thrown.code === 'EPIPE') process.exit(EXIT_CODES.unread)
-  process.stderr.write(`reeve: the output cannot be written: ${reasonOf(thrown)}.\n`)
+  process.stderr.write(`reeve: the output cannot be written: ${systemErrorReason(thrown)}.\n`)
   process.exit(EXIT_CODES.failed)
 }
 
-async function written(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
+async function writeBytes(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
   await new Promise<void>((resolve) => {
     stream.write(bytes, () => resolve())
   })

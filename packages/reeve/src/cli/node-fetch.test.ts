@@ -7,9 +7,9 @@ import { text as readText } from 'node:stream/consumers'
 import { constants, createGzip, gzipSync } from 'node:zlib'
 import type { FetchInit } from '@reeve/sdk'
 import { certificate } from '../../test/build/certificates.ts'
-import { nodeFetch } from './node-fetch.ts'
+import { createNodeFetch } from './node-fetch.ts'
 
-const ask = nodeFetch()
+const ask = createNodeFetch()
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
@@ -49,7 +49,7 @@ const bodies = [
 ]
 const ways = [
   { over: 'http', isSecure: false, ask },
-  { over: 'https with certificates', isSecure: true, ask: nodeFetch(certificate('user')) },
+  { over: 'https with certificates', isSecure: true, ask: createNodeFetch(certificate('user')) },
 ]
 for (const way of ways)
   for (const method of ['POST', 'DELETE'])

@@ -3,102 +3,105 @@ import type { Agent } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
-import type { Answered, AnswerHeaders, Fetch, FetchInit } from '@reeve/sdk'
+import type { FetchResponse, ResponseHeaders, Fetch, FetchInit } from '@reeve/sdk'
 
-/** As long as the platform's `fetch` tries; a host that drops packets would hold a command. */
-const CONNECT_MS_MAX = 10_000
+/** Connect timeout, as in the built-in `fetch`; a host that drops packets would block a command. */
+const CONNECT_TIMEOUT_MS = 10_000
 
-/** A connection that carries nothing for this long is tested by the system: streams may wait. */
+/** TCP keep-alive interval of idle connections, such as those of streams. */
 const KEEP_ALIVE_MS = 15_000
 
-/** Answers without a body. */
-const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
+/** Statuses of responses without a body. */
+const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * `fetch` as far as the client asks for it, with certificates of one's own where some are given.
- * The platform's cannot be given any, and to load it takes longer than most commands. So does an
- * import of `node:http` by name, which asks the module for all it has, `WebSocket` among it.
+ * A minimal `fetch` with optional TLS certificates. The built-in one does not accept certificates,
+ * and loading it takes longer than most commands. So does a static import of `node:http`, which
+ * loads all its exports, including `WebSocket`.
  */
-export function nodeFetch(tls?: ConnectionOptions): Fetch {
+export function createNodeFetch(tls?: ConnectionOptions): Fetch {
   let agent: Agent | undefined
   return async (address, init) => {
     const url = new URL(address)
     if (url.protocol !== 'https:') {
       const http = process.getBuiltinModule('node:http')
-      return await answerOf(http.request(url, optionsOf(init)), init)
+      return await sendRequest(http.request(url, optionsOf(init)), init)
     }
     const https = process.getBuiltinModule('node:https')
-    // The platform's own agent knows the proxy of the environment.
+    // The default agent uses the proxy of the environment.
     if (tls !== undefined) agent ??= new https.Agent({ keepAlive: true, ...tls })
     const options = { ...optionsOf(init), ...(agent === undefined ? {} : { agent }) }
-    return await answerOf(https.request(url, options), init)
+    return await sendRequest(https.request(url, options), init)
   }
 }
 
 function optionsOf({ method, headers, body }: FetchInit): RequestOptions {
   const defaults = { accept: '*/*', 'user-agent': 'reeve', 'accept-encoding': 'gzip' }
-  return { method, headers: { ...defaults, ...headers, ...lengthOf(body) } }
+  return { method, headers: { ...defaults, ...headers, ...lengthHeader(body) } }
 }
 
-/** Said for every method: Node says nothing of the body of a DELETE by itself. */
-function lengthOf(body: FetchInit['body']): Readonly<Record<string, string>> {
+/** Sets the length for every method: Node.js does not for DELETE. */
+function lengthHeader(body: FetchInit['body']): Readonly<Record<string, string>> {
   if (body === undefined) return {}
   if (body instanceof ReadableStream) return { 'transfer-encoding': 'chunked' }
   return { 'content-length': String(Buffer.byteLength(body)) }
 }
 
-async function answerOf(asked: ClientRequest, { body, signal }: FetchInit): Promise<Answered> {
+async function sendRequest(
+  request: ClientRequest,
+  { body, signal }: FetchInit,
+): Promise<FetchResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const abort = (): void => void asked.destroy()
-  asked.setSocketKeepAlive(true, KEEP_ALIVE_MS)
-  asked.on('response', resolve)
-  asked.on('socket', (socket) => limitConnecting(asked, socket))
-  asked.on('error', (cause) => {
-    // As the platform's fetch says it: whoever reads it finds the code in the cause.
+  const abort = (): void => void request.destroy()
+  request.setSocketKeepAlive(true, KEEP_ALIVE_MS)
+  request.on('response', resolve)
+  request.on('socket', (socket) => limitConnectTime(request, socket))
+  request.on('error', (cause) => {
+    // The same error as the built-in fetch, with the code in its cause.
     reject(signal.aborted ? signal.reason : new TypeError('fetch failed', { cause }))
   })
   signal.addEventListener('abort', abort)
-  asked.on('close', () => signal.removeEventListener('abort', abort))
+  request.on('close', () => signal.removeEventListener('abort', abort))
   if (signal.aborted) abort()
   if (body instanceof ReadableStream) {
     const { pipeline } = process.getBuiltinModule('node:stream/promises')
-    // Its failure is that of the request.
-    pipeline(body, asked).catch(() => undefined)
-  } else asked.end(body)
-  return toAnswer(await promise)
+    // The request reports the error.
+    pipeline(body, request).catch(() => undefined)
+  } else request.end(body)
+  return toFetchResponse(await promise)
 }
 
-function limitConnecting(asked: ClientRequest, socket: Socket): void {
+function limitConnectTime(asked: ClientRequest, socket: Socket): void {
   if (!socket.connecting) return
   const giveUp = (): void => {
     asked.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
   }
-  const timer = setTimeout(giveUp, CONNECT_MS_MAX)
-  // An encrypted connection is there with its handshake.
+  const timer = setTimeout(giveUp, CONNECT_TIMEOUT_MS)
+  // A TLS connection is established after the handshake.
   const isThere = 'encrypted' in socket ? 'secureConnect' : 'connect'
   for (const event of [isThere, 'close']) socket.once(event, () => clearTimeout(timer))
 }
 
-function toAnswer(answer: IncomingMessage): Answered {
-  const { statusCode: status = 502 } = answer
-  const content = contentOf(answer)
+function toFetchResponse(message: IncomingMessage): FetchResponse {
+  const { statusCode: status = 502 } = message
+  const content = decodedBody(message)
   let stream: ReadableStream<Uint8Array> | undefined
   return {
     status,
     ok: status >= 200 && status < 300,
     type: 'default',
-    headers: headersOf(answer),
+    headers: headersOf(message),
     get body() {
-      // One for all who look: a second would compete for the same bytes.
-      if (!EMPTY.has(status)) return (stream ??= toStream(content))
-      answer.resume()
+      // One stream for all callers: a second one would compete for the same bytes.
+      if (!BODYLESS_STATUSES.has(status)) return (stream ??= toStream(content))
+      message.resume()
       return null
     },
     arrayBuffer: () => process.getBuiltinModule('node:stream/consumers').arrayBuffer(content),
   }
 }
 
-function headersOf({ headers }: IncomingMessage): AnswerHeaders {
+function headersOf({ headers }: IncomingMessage): ResponseHeaders {
   return {
     get: (name) => {
       const value = headers[name.toLowerCase()]
@@ -107,19 +110,19 @@ function headersOf({ headers }: IncomingMessage): AnswerHeaders {
   }
 }
 
-/** The body as it was before it was compressed. */
-function contentOf(answer: IncomingMessage): Readable {
+/** Returns the decompressed body. */
+function decodedBody(answer: IncomingMessage): Readable {
   if (answer.headers['content-encoding'] !== 'gzip') return answer
   const { constants, createGunzip } = process.getBuiltinModule('node:zlib')
   const { pipeline } = process.getBuiltinModule('node:stream')
-  // What has come is given at once, though more follows: streams are compressed too.
+  // Flushed after each chunk, because streams are compressed, too.
   const plain = createGunzip({ flush: constants.Z_SYNC_FLUSH })
-  // Either end's failure is that of the other.
+  // Errors are propagated in both directions.
   return pipeline(answer, plain, () => undefined)
 }
 
 function toStream(content: Readable): ReadableStream<Uint8Array> {
   const { Readable: Streams } = process.getBuiltinModule('node:stream')
-  // Bytes of a message are Buffers, and so Uint8Arrays; the types of Node leave it open.
+  // Proof: chunks of a message are Buffers, which the types of Node.js do not state.
   return Streams.toWeb(content) as ReadableStream<Uint8Array>
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { EXIT_CODES } from './exit-code.ts'
+import { EXIT_CODES } from './errors.ts'
 import type { CliHost, Environment } from './host.ts'
 
 export interface Plugin {
@@ -11,7 +11,7 @@ export interface Plugin {
   readonly args: readonly string[]
 }
 
-/** Plug-in names have at most this many words: each one costs a look into every PATH entry. */
+/** Maximum number of words of a plug-in name: each costs a lookup in every PATH directory. */
 const WORDS_MAX = 3
 
 /**
@@ -22,8 +22,8 @@ export async function findPlugin(
   args: readonly string[],
   environment: Environment,
 ): Promise<Plugin | undefined> {
-  const end = args.findIndex((word) => !/^[a-z0-9][a-z0-9_-]*$/.test(word))
-  const words = (end === -1 ? args : args.slice(0, end)).slice(0, WORDS_MAX)
+  const firstNonWord = args.findIndex((word) => !/^[a-z0-9][a-z0-9_-]*$/.test(word))
+  const words = (firstNonWord === -1 ? args : args.slice(0, firstNonWord)).slice(0, WORDS_MAX)
   const directories = (environment['PATH'] ?? '').split(delimiter).filter((path) => path !== '')
   for (let count = words.length; count > 0; count -= 1) {
     const name = `reeve-${words.slice(0, count).join('-')}`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { expandShorthand } from './shorthand.ts'
+import { expandRunShorthand } from './shorthand.ts'
 
 const cases = [
   { typed: 'run web.hcl', means: 'job run web.hcl' },
@@ -17,5 +17,5 @@ const cases = [
 ]
 for (const { typed, means } of cases)
   test(`expandShorthand: "reeve ${typed}" runs "reeve ${means}"`, () => {
-    assert.equal(expandShorthand(typed.split(' ')).join(' '), means)
+    assert.equal(expandRunShorthand(typed.split(' ')).join(' '), means)
   })

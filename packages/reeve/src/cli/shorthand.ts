@@ -1,13 +1,13 @@
 import { COMMANDS } from './commands.ts'
 
-/** What a job file looks like on the command line: standard input, a path, or a known ending. */
+/** Matches arguments that are job files: standard input, a path, or a known suffix. */
 const JOB_FILE = /^-$|\/|\.(?:hcl|json|reeve)$/
 
 /**
  * `reeve run web.hcl` is `reeve job run web.hcl`, although `run` is also the group of commands on
  * governance runs.
  */
-export function expandShorthand(args: readonly string[]): readonly string[] {
+export function expandRunShorthand(args: readonly string[]): readonly string[] {
   const [first, second = '', ...others] = args
   if (first !== 'run' || second === '') return args
   if (COMMANDS.some(({ path }) => path === `run ${second}`)) return args

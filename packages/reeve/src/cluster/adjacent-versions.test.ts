@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { areAdjacent, assertAdjacentVersions } from './adjacent-versions.ts'
-import { ROLL } from './roll.ts'
-import type { RollEntry, RollFound, RollStore } from './roll-store.ts'
+import {
+  areAdjacent,
+  assertAdjacentVersions,
+  DEFAULT_HEARTBEAT,
+  type RegisteredServer,
+  type ServerRecord,
+  type ServerRegistry,
+} from './server-registry.ts'
 
 const cases: readonly (readonly [string, string, boolean])[] = [
   ['1.4.2', '1.4.9', true],
@@ -21,21 +26,21 @@ for (const [a, b, wanted] of cases)
     assert.equal(areAdjacent(b, a), wanted)
   })
 
-function entry(name: string, build: string): RollEntry {
+function entry(name: string, build: string): ServerRecord {
   const facts = { region: 'global', datacenter: 'dc1', state: 'serving' } as const
   return { id: name, name, address: `${name}:4646`, build, ...facts }
 }
 
-function rollWith(...found: readonly RollFound[]): RollStore {
+function rollWith(...found: readonly RegisteredServer[]): ServerRegistry {
   return {
-    sign: () => Promise.resolve(),
+    heartbeat: () => Promise.resolve(),
     retire: () => Promise.resolve(),
-    read: () => Promise.resolve(found),
+    list: () => Promise.resolve(found),
   }
 }
 
 test('versions: a server does not join one that is two minor versions older', async () => {
-  const roll = rollWith({ ...entry('old', '1.4.0'), silentMs: 0 })
+  const roll = rollWith({ ...entry('old', '1.4.0'), sinceHeartbeatMs: 0 })
   await assert.rejects(assertAdjacentVersions(roll, entry('new', '1.6.0')), {
     kind: 'server-version',
     message:
@@ -45,7 +50,7 @@ test('versions: a server does not join one that is two minor versions older', as
 })
 
 test('versions: a server does not join one that is two minor versions newer', async () => {
-  const roll = rollWith({ ...entry('new', '1.6.0'), silentMs: 0 })
+  const roll = rollWith({ ...entry('new', '1.6.0'), sinceHeartbeatMs: 0 })
   await assert.rejects(assertAdjacentVersions(roll, entry('old', '1.4.0')), {
     message: /Start version 1\.5 or 1\.6 here\.$/,
   })
@@ -53,8 +58,8 @@ test('versions: a server does not join one that is two minor versions newer', as
 
 test('versions: servers that have left or failed do not count', async () => {
   const roll = rollWith(
-    { ...entry('left', '1.0.0'), state: 'left', silentMs: 0 },
-    { ...entry('failed', '1.0.0'), silentMs: ROLL.failedMs + 1 },
+    { ...entry('left', '1.0.0'), state: 'left', sinceHeartbeatMs: 0 },
+    { ...entry('failed', '1.0.0'), sinceHeartbeatMs: DEFAULT_HEARTBEAT.failedMs + 1 },
   )
   await assertAdjacentVersions(roll, entry('new', '1.6.0'))
 })

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FOLLOWER, hearOfLease, isLeading, type Leadership, type LeaseNews } from './lease.ts'
+import { FOLLOWER, nextLeadership, isLeading, type Leadership, type LeaseEvent } from './lease.ts'
 
 const TTL_MS = 1_000
-const leader: Leadership = { role: 'leader', term: 7, untilMs: 900 }
+const leader: Leadership = { role: 'leader', term: 7, validUntilMs: 900 }
 const deposed: Leadership = { role: 'deposed', term: 7 }
 
 const cases: readonly {
   readonly name: string
   readonly from: Leadership
-  readonly news: LeaseNews
+  readonly news: LeaseEvent
   readonly atMs: number
   readonly to: Leadership
 }[] = [
@@ -46,14 +46,14 @@ const cases: readonly {
     from: leader,
     news: { kind: 'renewed', sentMs: 500 },
     atMs: 600,
-    to: { role: 'leader', term: 7, untilMs: 1_400 },
+    to: { role: 'leader', term: 7, validUntilMs: 1_400 },
   },
   {
     name: 'renewals that overtake one another never shorten it',
-    from: { role: 'leader', term: 7, untilMs: 1_400 },
+    from: { role: 'leader', term: 7, validUntilMs: 1_400 },
     news: { kind: 'renewed', sentMs: 300 },
     atMs: 600,
-    to: { role: 'leader', term: 7, untilMs: 1_400 },
+    to: { role: 'leader', term: 7, validUntilMs: 1_400 },
   },
   {
     name: 'a leader without an answer leads on while its time lasts',
@@ -93,11 +93,11 @@ const cases: readonly {
 ]
 for (const c of cases)
   test(`lease: ${c.name}`, () => {
-    const found = hearOfLease(c.from, c.news, { ttlMs: TTL_MS, nowMs: c.atMs })
+    const found = nextLeadership(c.from, c.news, { ttlMs: TTL_MS, nowMs: c.atMs })
     assert.deepEqual(found, c.to)
   })
 
-test('a leader answers as one until its time is over, and nobody else does', () => {
+test('a leader acts as one until its lease expires, and no other server does', () => {
   assert.equal(isLeading(leader, 899), true)
   assert.equal(isLeading(leader, 900), false)
   assert.equal(isLeading(deposed, 0), false)

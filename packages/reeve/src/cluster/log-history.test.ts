@@ -93,7 +93,7 @@ const losses = [
 ]
 for (const c of losses)
   test(`log history: lost is ${c.name}`, () => {
-    assert.deepEqual(aHistory().lostFrom(c.held), c.lost)
+    assert.deepEqual(aHistory().findLoss(c.held), c.lost)
   })
 
 test('log history: remembers its last entry, also behind indexes that were skipped', () => {
@@ -102,10 +102,10 @@ test('log history: remembers its last entry, also behind indexes that were skipp
   history.add(id(100, 'h', 4))
   assert.deepEqual(history.last, id(100, 'h', 4))
   const lost = { fromIndex: 7, toIndex: 100, nonce: 'h' }
-  assert.deepEqual(history.lostFrom([id(6, 'c')]), lost)
+  assert.deepEqual(history.findLoss([id(6, 'c')]), lost)
 })
 
-test('log history: what was lost is forgotten, and the log goes on from there', () => {
+test('log history: lost entries are truncated, and the log continues from there', () => {
   const history = aHistory()
   history.truncate(4)
   assert.deepEqual(history.last, id(3, 'b'))
@@ -113,7 +113,7 @@ test('log history: what was lost is forgotten, and the log goes on from there', 
   assert.deepEqual(history.last, id(4, 'n', 2))
 })
 
-test('log history: the oldest appends are forgotten beyond its bound', () => {
+test('log history: the oldest appends are dropped beyond the limit', () => {
   const history = new LogHistory()
   for (let index = 1; index <= 40_001; index++) history.add(id(index, `${index}`))
   assert.equal(history.firstIndex, 20_002)

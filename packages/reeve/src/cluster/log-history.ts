@@ -1,34 +1,34 @@
 import { assert } from '@reeve/kit/fault.ts'
 
 /**
- * Identifies an entry of the log. A database that went back in time uses an index, and perhaps a
- * term, a second time; the nonce of an append it never repeats.
+ * Identifies a log entry. A database that was set back reuses an index and perhaps a term; it never
+ * reuses the nonce of an append.
  */
 export interface EntryId {
   readonly index: number
   readonly term: number
-  /** Empty where the log does not hold the entry: of an empty or restored database. */
+  /** Empty if the log does not have the entry: the database is empty or was restored. */
   readonly nonce: string
 }
 
-/** The kind of the fault of a server whose state does not come from the log that it reads. */
+/** Kind of the Fault of a server whose state does not come from the log that it reads. */
 export const LOG_DIVERGED = 'log-diverged'
 
-/** Of a server that has applied nothing. */
+/** Id for a server that has applied nothing. */
 export const NO_ENTRY: EntryId = { index: 0, term: 0, nonce: '' }
 
-/** The log as one statement saw it. */
+/** The ends of the log as one statement saw them. */
 export interface LogEnd {
   readonly firstIndex: number
   readonly lastIndex: number
-  /** The entry that the log holds at the index that was asked for; undefined when none. */
+  /** The entry at the requested index; undefined if the log has none. */
   readonly entry: EntryId | undefined
 }
 
 /**
- * What the log says about the last entry that a server has applied. `same`: it holds that entry, so
- * everything before it too, since entries are only appended. `behind`: the entry was trimmed.
- * `diverged`: the log ends earlier, or holds another entry at that index.
+ * The last applied entry compared with the log. `same`: the log has that entry, and so every entry
+ * before it, since entries are only appended. `behind`: the entry was trimmed. `diverged`: the log
+ * ends earlier, or has another entry at that index.
  */
 export type LogComparison = 'same' | 'behind' | 'diverged'
 
@@ -43,14 +43,14 @@ function isSameEntry(one: EntryId, other: EntryId): boolean {
   return one.index === other.index && one.term === other.term && one.nonce === other.nonce
 }
 
-/** Commits that a server knows to be acknowledged and that the log does not hold. */
+/** Acknowledged commits that the log does not have. */
 export interface LostRange {
   readonly fromIndex: number
   readonly toIndex: number
 }
 
 export interface FoundLoss extends LostRange {
-  /** The nonce of the first append that is gone: whoever finds the same loss finds the same one. */
+  /** Nonce of the first lost append: servers that find the same loss get the same nonce. */
   readonly nonce: string
 }
 
@@ -62,13 +62,12 @@ interface AppendedRange {
   readonly nonce: string
 }
 
-/** Appends that are remembered: a standby that is further behind is not one that is promoted. */
+/** Appends that are kept: a standby that lags further behind is not promoted. */
 const APPENDS_MAX = 20_000
 
 /**
- * Which entries this process has applied, or appended and acknowledged, newest last. It outlives
- * the state that the entries were applied to: when the log turns out to be another, it tells how
- * much of it is gone.
+ * The entries that this process has applied, or appended and acknowledged, newest last. It outlives
+ * the state built from them: when the log turns out to have changed, it shows how much is lost.
  */
 export class LogHistory {
   #appends: AppendedRange[] = []
@@ -79,12 +78,12 @@ export class LogHistory {
     return { index: newest.lastIndex, term: newest.term, nonce: newest.nonce }
   }
 
-  /** Oldest index that is remembered. */
+  /** Oldest index of the history. */
   get firstIndex(): number {
     return this.#appends[0]?.firstIndex ?? this.last.index + 1
   }
 
-  /** Indexes may be skipped: those that were loaded as rows. */
+  /** Adds an entry. Indexes may have gaps: entries that were loaded as rows. */
   add({ index, term, nonce }: EntryId): void {
     const newest = this.#appends.at(-1)
     if (newest !== undefined && index <= newest.lastIndex) {
@@ -97,29 +96,29 @@ export class LogHistory {
     if (newest?.nonce === nonce && newest.term === term && newest.lastIndex + 1 === index)
       newest.lastIndex = index
     else this.#appends.push({ firstIndex: index, lastIndex: index, term, nonce })
-    // In steps: to move twenty thousand at each append would cost more than the append.
+    // Trims in steps: moving twenty thousand items at each append would cost more than the append.
     if (this.#appends.length > APPENDS_MAX * 2) this.#appends = this.#appends.slice(-APPENDS_MAX)
   }
 
   /**
-   * What is gone of it, given the entries that the log holds from `firstIndex` on. Undefined when
-   * the log holds the last entry.
+   * Returns the entries that are lost, given the log's entries from `firstEventIndex` on. Undefined
+   * if the log has the last entry.
    */
-  lostFrom(held: readonly EntryId[]): FoundLoss | undefined {
-    const noncesHeld = new Map(held.map((entry) => [entry.index, entry]))
-    const isHeld = (index: number, { term, nonce }: AppendedRange): boolean => {
-      const found = noncesHeld.get(index)
+  findLoss(logEntries: readonly EntryId[]): FoundLoss | undefined {
+    const entriesByIndex = new Map(logEntries.map((entry) => [entry.index, entry]))
+    const isInLog = (index: number, { term, nonce }: AppendedRange): boolean => {
+      const found = entriesByIndex.get(index)
       return found !== undefined && isSameEntry(found, { index, term, nonce })
     }
-    // An append is there as a whole or not at all.
-    const at = this.#appends.findLastIndex((append) => isHeld(append.lastIndex, append))
-    const [known, gone] = [this.#appends[at], this.#appends[at + 1]]
-    if (gone === undefined) return undefined
-    const fromIndex = known === undefined ? gone.firstIndex : known.lastIndex + 1
-    return { fromIndex, toIndex: this.last.index, nonce: gone.nonce }
+    // An append is in the log completely or not at all.
+    const at = this.#appends.findLastIndex((append) => isInLog(append.lastIndex, append))
+    const [lastKept, firstLost] = [this.#appends[at], this.#appends[at + 1]]
+    if (firstLost === undefined) return undefined
+    const fromIndex = lastKept === undefined ? firstLost.firstIndex : lastKept.lastIndex + 1
+    return { fromIndex, toIndex: this.last.index, nonce: firstLost.nonce }
   }
 
-  /** Forgets the entries from an index on: the log does not hold them. */
+  /** Drops the entries from an index on, which the log does not have. */
   truncate(fromIndex: number): void {
     this.#appends = this.#appends.filter(({ lastIndex }) => lastIndex < fromIndex)
   }

@@ -1,7 +1,6 @@
 /**
- * Names that clients, files and machines of other products use for what Reeve has. A table maps the
- * other product's name to Reeve's unless its comment says otherwise. `NO_ALIASES` leaves Reeve's
- * names only.
+ * Names that clients, files and machines of other products use for Reeve's features. A table maps
+ * the other product's name to Reeve's unless its comment says otherwise. `NO_ALIASES` has none.
  */
 export interface Aliases {
   readonly http: HttpAliases
@@ -16,15 +15,15 @@ export interface Aliases {
 
 /** Names in the workload API (`/v1`). */
 export interface HttpAliases {
-  /** In lower case. */
+  /** Maps alias headers, in lower case, to Reeve's. */
   readonly requestHeaders: Readonly<Record<string, string>>
-  /** From Reeve's name to the other one, in lower case. Responses carry both. */
+  /** Maps Reeve's header to its alias, in lower case. Responses carry both. */
   readonly responseHeaders: Readonly<Record<string, string>>
   /** Fields of JSON bodies; accepted where the schema has Reeve's field. */
   readonly fields: Readonly<Record<string, string>>
   /** Values in JSON bodies, by Reeve's name of the field. */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Directories of variables. A response uses the name that the request used. */
+  /** First directories of variable paths. A response uses the name that the request used. */
   readonly variableDirectories: Readonly<Record<string, string>>
 }
 
@@ -32,7 +31,7 @@ export interface HttpAliases {
 export interface GovernanceAliases {
   /** Headers with fixed values that are added to every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** From Reeve's name to the other one, in lower case: notifications of runs carry both. */
+  /** Maps Reeve's header to its alias, in lower case. Notifications of runs carry both. */
   readonly notificationHeaders: Readonly<Record<string, string>>
   /** Kinds of policies, which are also the suffixes of policy files. */
   readonly policyKinds: Readonly<Record<string, string>>
@@ -41,7 +40,7 @@ export interface GovernanceAliases {
   readonly nested: readonly string[]
   /** Request headers of clients whose responses carry `responseMembers`. */
   readonly memberHeaders: readonly ClientHeader[]
-  /** Header of requests to create a run by clients that render logs of JSON lines. */
+  /** Header of clients that render logs as JSON lines, in requests that create a run. */
   readonly structuredLogHeader: HeaderValue | undefined
   /** From Reeve's name of a member to the one that those clients read. */
   readonly responseMembers: Readonly<Record<string, ResponseMember>>
@@ -53,23 +52,23 @@ export interface GovernanceAliases {
   readonly discovery: Readonly<Record<string, string>>
 }
 
-export interface HeaderValue {
-  /** In lower case. */
+interface HeaderValue {
+  /** Name of the header, in lower case. */
   readonly name: string
   readonly value: string
 }
 
-export interface ClientHeader {
+interface ClientHeader {
   /** In lower case. */
   readonly name: string
   /** Prefix of its value. */
   readonly prefix: string
 }
 
-export interface ResponseMember {
+interface ResponseMember {
   readonly name: string
-  /** Replaces null, which those clients cannot read. */
-  readonly absent?: string
+  /** Sent instead of null, which those clients cannot read. */
+  readonly nullValue?: string
 }
 
 export interface JobFileAliases {
@@ -84,33 +83,33 @@ export interface JobFileAliases {
 
 /** Names that tasks and their templates use. */
 export interface TaskAliases {
-  /** Prefixes under which tasks get each of Reeve's environment variables once more. */
+  /** Prefixes under which tasks also get each of Reeve's environment variables. */
   readonly environmentPrefixes: readonly string[]
   readonly templateFunctions: Readonly<Record<string, string>>
   readonly variableDirectories: Readonly<Record<string, string>>
-  /** Attributes of nodes, from Reeve's name to the other one. A node has both. */
+  /** Maps node attributes to their aliases. A node has both. */
   readonly nodeAttributes: Readonly<Record<string, string>>
 }
 
-/** Words in the rules of ACL policies. */
+/** Aliases in the rules of ACL policies. */
 export interface RuleAliases {
   readonly capabilities: Readonly<Record<string, string>>
   readonly variableDirectories: Readonly<Record<string, string>>
 }
 
-/** Second names of metrics, which common dashboards read. */
+/** Aliases of metrics, which common dashboards query. */
 export interface MetricAliases {
-  /** From Reeve's name without its prefix to the other one. */
+  /** Maps Reeve's metric without its prefix to its alias. */
   readonly names: Readonly<Record<string, string>>
 }
 
 export interface CertificateAliases {
-  /** Last labels that names in certificates of servers and nodes may have, besides Reeve's. */
+  /** Accepted last labels of certificate names of servers and nodes, besides Reeve's. */
   readonly domains: readonly string[]
 }
 
 export interface CommandLineAliases {
-  /** Reeve's variable for the address of the server. */
+  /** Name of Reeve's environment variable for the server address. */
   readonly address: string
   /** Environment variables of other programs; one table per program. */
   readonly environments: readonly Readonly<Record<string, string>>[]
@@ -148,4 +147,60 @@ export const NO_ALIASES: Aliases = {
   metrics: { names: {} },
   certificates: { domains: [] },
   commandLine: { address: 'REEVE_ADDR', environments: [] },
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Translates the environment variables of other programs to Reeve's. A token meant for one server
+ * must not be sent to another, so only the variables of one program are used, and only if
+ * `REEVE_ADDR` is not set.
+ */
+export function translateEnvironment(
+  { address, environments }: CommandLineAliases,
+  environment: Environment,
+): Environment {
+  if (isSet(environment[address])) return environment
+  const programs = environments.filter((names) =>
+    Object.keys(names).some((name) => isSet(environment[name])),
+  )
+  const chosen =
+    programs.find((names) => isSet(environment[aliasOf(names, address)])) ?? programs[0]
+  if (chosen === undefined) return environment
+  const translated: Record<string, string | undefined> = { ...environment }
+  for (const [alias, name] of Object.entries(chosen))
+    if (!isSet(translated[name]) && isSet(environment[alias])) translated[name] = environment[alias]
+  return translated
+}
+
+function aliasOf(names: Readonly<Record<string, string>>, name: string): string {
+  return Object.keys(names).find((alias) => names[alias] === name) ?? name
+}
+
+/** An empty variable counts as unset. */
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== ''
+}
+
+type Directories = Readonly<Record<string, string>>
+
+/** Replaces an alias in the first directory of a path by Reeve's name. */
+export function canonicalPath(directories: Directories, path: string): string {
+  for (const alias in directories)
+    if (isBelow(path, alias)) return `${directories[alias]}${path.slice(alias.length)}`
+  return path
+}
+
+/** Returns a canonical path with the directory name that the request for `requested` used. */
+export function pathAsRequested(directories: Directories, path: string, requested: string): string {
+  for (const alias in directories) {
+    const directory = directories[alias]
+    if (directory !== undefined && isBelow(requested, alias) && isBelow(path, directory))
+      return `${alias}${path.slice(directory.length)}`
+  }
+  return path
+}
+
+function isBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
 }

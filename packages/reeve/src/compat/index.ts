@@ -1,14 +1,15 @@
-export { aliasesOf } from './all.ts'
-export { NO_ALIASES } from './aliases.ts'
-export { translatedEnvironment } from './environment.ts'
-export { pathAsRequested, canonicalPath } from './paths.ts'
-export type {
-  Aliases,
-  CommandLineAliases,
-  GovernanceAliases,
-  HttpAliases,
-  JobFileAliases,
-  MetricAliases,
-  RuleAliases,
-  TaskAliases,
+export { aliasesOf } from './product-names.ts'
+export {
+  type Aliases,
+  canonicalPath,
+  type CommandLineAliases,
+  type GovernanceAliases,
+  type HttpAliases,
+  type JobFileAliases,
+  type MetricAliases,
+  NO_ALIASES,
+  pathAsRequested,
+  type RuleAliases,
+  type TaskAliases,
+  translateEnvironment,
 } from './aliases.ts'

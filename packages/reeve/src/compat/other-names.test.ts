@@ -7,13 +7,13 @@ import {
   canonicalPath,
   NO_ALIASES,
   pathAsRequested,
-  translatedEnvironment,
+  translateEnvironment,
 } from './index.ts'
 
 const PACKAGES = join(import.meta.dirname, '../../..')
 const OTHER_PRODUCTS = /nomad|hashicorp|\bconsul\b|vault|sentinel|\btfe\b|\btfp-/i
 
-test('names of other products are written in this folder and nowhere else', () => {
+test('names of other products occur only in this folder', () => {
   const files = globSync('*/src/**/*.{ts,tsx}', { cwd: PACKAGES }).filter(
     (file) => !file.startsWith('reeve/src/compat/') && !/\.test\.tsx?$/.test(file),
   )
@@ -72,7 +72,7 @@ const environments = [
 ]
 for (const { name, given, known } of environments)
   test(`environment: ${name}`, () => {
-    const found = translatedEnvironment(commandLine, given)
+    const found = translateEnvironment(commandLine, given)
     for (const [variable, value] of Object.entries(known)) assert.equal(found[variable], value)
-    assert.equal(translatedEnvironment(NO_ALIASES.commandLine, given), given)
+    assert.equal(translateEnvironment(NO_ALIASES.commandLine, given), given)
   })

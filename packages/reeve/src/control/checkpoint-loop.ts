@@ -1,30 +1,30 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
+import type { Logger } from './control-log.ts'
 
-/** How much of the log outlives the checkpoint: it is the backlog of the event stream. */
+/** Retention of the log beyond the checkpoint: the backlog of the event stream. */
 export interface LogRetention {
   readonly ageMsMax: number
   readonly commitsMax: number
 }
 
-const CHECKPOINT_EVERY_MS = 15_000
-/** Between two timers a burst may dirty a lot; a restart would have to replay all of it. */
+const CHECKPOINT_INTERVAL_MS = 15_000
+/** Starts a checkpoint early after a burst of writes, because a restart must replay them. */
 const DIRTY_ROWS_MAX = 50_000
 
 export interface CheckpointLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: ControlLog
+  readonly log: Logger
   readonly retention: LogRetention
 }
 
-/** Writes dirty rows once per round and forgets log entries that nobody can ask for any more. */
+/** Writes checkpoints and trims log entries beyond the retention. */
 export class CheckpointLoop {
   readonly #options: CheckpointLoopOptions
-  /** Where the log stood when: enough to trim by age without reading it. */
-  readonly #marks: { readonly timeMs: number; readonly index: number }[] = []
+  /** Samples of time and log index, for trimming by age without reading the log. */
+  readonly #samples: { readonly timeMs: number; readonly index: number }[] = []
   #cancelTimer: () => void = () => undefined
   #unsubscribe: () => void = () => undefined
   #running: Promise<void> | undefined
@@ -35,7 +35,7 @@ export class CheckpointLoop {
 
   start(): void {
     const { store } = this.#options
-    this.#arm()
+    this.#scheduleNext()
     this.#unsubscribe = store.log.subscribe(() => {
       if (store.dirtyRows > DIRTY_ROWS_MAX) this.#run()
     })
@@ -47,35 +47,32 @@ export class CheckpointLoop {
     await this.#running
   }
 
-  #arm(): void {
-    this.#cancelTimer = this.#options.clock.after(CHECKPOINT_EVERY_MS, () => {
+  #scheduleNext(): void {
+    this.#cancelTimer = this.#options.clock.after(CHECKPOINT_INTERVAL_MS, () => {
       this.#run()
-      this.#arm()
+      this.#scheduleNext()
     })
   }
 
   #run(): void {
-    this.#running ??= this.#round()
+    this.#running ??= this.#runOnce()
       .catch((thrown: unknown) =>
-        this.#options.log.error(
-          { err: errorMessage(thrown) },
-          'checkpoint failed; it is tried again',
-        ),
+        this.#options.log.error({ err: errorMessage(thrown) }, 'checkpoint failed; retrying'),
       )
       .finally(() => {
         this.#running = undefined
       })
   }
 
-  async #round(): Promise<void> {
+  async #runOnce(): Promise<void> {
     const { store, clock, retention } = this.#options
     if (store.fault !== undefined) return
     if (store.dirtyRows > 0) await store.checkpoint()
     const nowMs = clock.nowMs()
-    this.#marks.push({ timeMs: nowMs, index: store.durableIndex })
-    let before = store.durableIndex - retention.commitsMax
-    while ((this.#marks[0]?.timeMs ?? nowMs) < nowMs - retention.ageMsMax)
-      before = Math.max(before, this.#marks.shift()?.index ?? 0)
-    if (before > store.log.firstIndex) await store.log.trim(before)
+    this.#samples.push({ timeMs: nowMs, index: store.durableIndex })
+    let trimIndex = store.durableIndex - retention.commitsMax
+    while ((this.#samples[0]?.timeMs ?? nowMs) < nowMs - retention.ageMsMax)
+      trimIndex = Math.max(trimIndex, this.#samples.shift()?.index ?? 0)
+    if (trimIndex > store.log.firstIndex) await store.log.trim(trimIndex)
   }
 }

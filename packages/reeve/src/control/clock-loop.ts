@@ -1,44 +1,38 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
-import {
-  atMostItsDuration,
-  movedBy,
-  STORED_TIMES,
-  type CorrectDeadline,
-} from './clock/stored-times.ts'
-import type { ControlLog } from './control-log.ts'
+import { capAtDuration, shiftByJump, STORED_TIMES, type CorrectDeadline } from './stored-times.ts'
+import type { Logger } from './control-log.ts'
 
-const CHECK_EVERY_MS = 1_000
+const CHECK_INTERVAL_MS = 1_000
 /**
- * Time servers correct a clock by less than this without anybody being disturbed; a jump that is
- * larger would end locks and tokens early or keep them for too long.
+ * Smaller changes are normal corrections by time servers. A larger jump would end locks and tokens
+ * early or keep them too long.
  */
-const JUMP_MS_MIN = 2_000
-/** A stored time this much too far ahead is not one of a clock that was corrected a little. */
-const AHEAD_MS_MIN = 60_000
+const MIN_JUMP_MS = 2_000
+/** Stored times this far beyond their duration were set by a wrong clock. */
+const MIN_STORED_AHEAD_MS = 60_000
 
 export interface ClockLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: ControlLog
-  /** Global tokens are copies of those of another region, which corrects them. */
+  readonly log: Logger
+  /** Whether global tokens are replicas of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
 }
 
 /**
- * Notices that the clock of this machine was ahead before this process, or jumps, and corrects the
- * stored times that were set by it: nothing ends early, and nothing waits until the time has caught
- * up.
+ * Detects that the clock of this machine was ahead in an earlier process, or jumps, and corrects
+ * the stored deadlines, so that nothing expires early or late.
  */
 export class ClockLoop {
   readonly #options: ClockLoopOptions
-  /** The clock minus the monotonic one: it changes when somebody sets the clock. */
+  /** Wall clock minus monotonic clock; it changes when the clock is set. */
   #offsetMs = 0
-  /** Index of the last commit when the clock was checked last. */
+  /** Log index of the last check. */
   #checkedIndex = 0
-  /** A commit has a time that the clock has not reached: it was ahead for a moment. */
-  #wasAhead = false
+  /** True if a commit has a time in the future: the clock was ahead for a moment. */
+  #hasCommitsAhead = false
   #cancelTimer: () => void = () => undefined
   #unsubscribe: () => void = () => undefined
 
@@ -52,11 +46,12 @@ export class ClockLoop {
     this.#checkedIndex = store.index
     this.#unsubscribe = store.log.subscribe((commits) => {
       const expectedMs = clock.monotonicMs() + this.#offsetMs
-      if (commits.some(({ timeMs }) => timeMs > expectedMs + JUMP_MS_MIN)) this.#wasAhead = true
+      if (commits.some(({ timeMs }) => timeMs > expectedMs + MIN_JUMP_MS))
+        this.#hasCommitsAhead = true
     })
-    const count = this.#correct(atMostItsDuration(clock.nowMs(), AHEAD_MS_MIN))
+    const count = this.#correctStoredTimes(capAtDuration(clock.nowMs(), MIN_STORED_AHEAD_MS))
     if (count > 0) this.#warn({ times: count }, 'the clock was ahead when these times were stored')
-    this.#later()
+    this.#scheduleNext()
   }
 
   stop(): void {
@@ -64,31 +59,33 @@ export class ClockLoop {
     this.#cancelTimer()
   }
 
-  /** Looks at the clock now: whoever ends something because its time is over asks first. */
+  /** Checks the clock now. Callers that expire something check first. */
   check(): void {
-    this.#compare()
-    // Corrected rows were written by this loop, so the next jump moves them as well.
+    this.#detectJump()
+    // Rows corrected here are moved again by the next jump.
     this.#checkedIndex = this.#options.store.index
   }
 
-  #compare(): void {
+  #detectJump(): void {
     const offsetMs = this.#offset()
     const jumpMs = offsetMs - this.#offsetMs
-    const lastIndex = this.#checkedIndex
+    const lastCheckedIndex = this.#checkedIndex
     this.#offsetMs = offsetMs
-    // Time servers slow a clock down or speed it up; that is no jump, however long it goes on.
-    if (Math.abs(jumpMs) < JUMP_MS_MIN) return this.#correctWhatWasAhead()
-    this.#wasAhead = false
+    // Gradual adjustment by a time server is not a jump.
+    if (Math.abs(jumpMs) < MIN_JUMP_MS) return this.#correctCommitsAhead()
+    this.#hasCommitsAhead = false
     const nowMs = this.#options.clock.nowMs()
-    const count = this.#correct(movedBy({ jumpMs, nowMs, lastIndex }))
+    const count = this.#correctStoredTimes(shiftByJump({ jumpMs, nowMs, lastCheckedIndex }))
     this.#warn({ jumpMs, times: count }, 'the clock of this server was set')
   }
 
-  /** The clock was set forward and back between two checks, and rows were written meanwhile. */
-  #correctWhatWasAhead(): void {
-    if (!this.#wasAhead) return
-    this.#wasAhead = false
-    const count = this.#correct(atMostItsDuration(this.#options.clock.nowMs(), JUMP_MS_MIN))
+  /**
+   * Corrects rows that were written while the clock was set forward and back between two checks.
+   */
+  #correctCommitsAhead(): void {
+    if (!this.#hasCommitsAhead) return
+    this.#hasCommitsAhead = false
+    const count = this.#correctStoredTimes(capAtDuration(this.#options.clock.nowMs(), MIN_JUMP_MS))
     if (count > 0) this.#warn({ times: count }, 'the clock was ahead when these times were stored')
   }
 
@@ -97,24 +94,26 @@ export class ClockLoop {
     return clock.nowMs() - clock.monotonicMs()
   }
 
-  #later(): void {
-    this.#cancelTimer = this.#options.clock.after(CHECK_EVERY_MS, () => {
-      this.#later()
+  #scheduleNext(): void {
+    this.#cancelTimer = this.#options.clock.after(CHECK_INTERVAL_MS, () => {
+      this.#scheduleNext()
       this.check()
     })
   }
 
-  /** One commit, so that no time is corrected twice. @returns how many times were corrected */
-  #correct(correct: CorrectDeadline): number {
+  /**
+   * Corrects all stored times in one commit, so that none is corrected twice. Returns their number.
+   */
+  #correctStoredTimes(correct: CorrectDeadline): number {
     const { store, log, copiesGlobalTokens } = this.#options
-    const stored = { tables: store.tables, copiesGlobalTokens }
-    const changes = STORED_TIMES.flatMap((time) => time.corrections(stored, correct))
+    const input = { tables: store.tables, copiesGlobalTokens }
+    const changes = STORED_TIMES.flatMap((time) => time.correctionsOf(input, correct))
     if (changes.length === 0) return 0
     try {
       store.commit({ by: 'system', cause: undefined, changes: () => changes })
       return changes.length
     } catch (thrown) {
-      // The storage has failed: the next start finds what is too far ahead.
+      // Storage fault: the next start corrects the times.
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: errorMessage(thrown) }, 'stored times could not be corrected')
       return 0
@@ -124,7 +123,7 @@ export class ClockLoop {
   #warn(fields: object, message: string): void {
     this.#options.log.warn(
       fields,
-      `${message}; they were corrected. Let the machine follow a time server.`,
+      `${message}; they were corrected. Synchronize the clock with a time server.`,
     )
   }
 }

@@ -1,5 +1,5 @@
-/** Where loops report what nobody asked for. */
-export interface ControlLog {
+/** Logger of the background loops. */
+export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void

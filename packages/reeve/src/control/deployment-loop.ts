@@ -4,263 +4,271 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { Heap } from '@reeve/kit/heap.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { groupsOnTrial, type AllocationRow } from '../model/index.ts'
+import { groupsAwaitingPromotion, type AllocationRow } from '../model/index.ts'
 import {
   failureRows,
   jobVersionKey,
   namespacedKey,
-  planFailure,
+  decideFailure,
   promotionRows,
   put,
-  rolloutEvaluation,
-  withJobRows,
+  deploymentEvaluation,
+  withDerivedRows,
   type Cause,
   type Change,
   type Commit,
-  type RolloutWrite,
+  type DeploymentWrite,
   type Stamp,
   type Store,
 } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
+import type { Logger } from './control-log.ts'
 import {
-  decideDeployment,
+  decideDeploymentProgress,
   type DeploymentView,
-  type WatchDecision,
-} from './deployment/decide-deployment.ts'
+  type ProgressDecision,
+} from './decide-deployment.ts'
 
 /**
- * Allocations of one wave become healthy at about the same time; one evaluation serves all that
- * speak within this time.
+ * Delay before a check: allocations of one batch become healthy at about the same time and share
+ * one evaluation.
  */
-const LOOK_AFTER_MS = 100
-/** After a fault of the storage deployments are looked at again: nothing else would wake them. */
-const RETRY_AFTER_MS = 1_000
-/** The machine's clock may be set: no wait is longer than this, so it is noticed. */
-const WAKE_AFTER_MS_MAX = 60_000
-/** Deployments, and allocations of each, that one look takes in; the rest has the next one. */
-const DEPLOYMENTS_PER_LOOK = 100
-const ALLOCATIONS_PER_LOOK = 1_000
+const CHECK_DELAY_MS = 100
+/** Delay before a retry after a storage fault; no other event triggers it. */
+const RETRY_DELAY_MS = 1_000
+/** Maximum timer delay, so that changes of the clock are noticed. */
+const MAX_TIMER_MS = 60_000
+/** Maximum number of deployments, and of allocations of each, per check. */
+const DEPLOYMENTS_PER_CHECK = 100
+const ALLOCATIONS_PER_CHECK = 1_000
 
 export interface DeploymentLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly log: ControlLog
-  /** Corrects the deadlines first if the clock has jumped. */
+  readonly log: Logger
+  /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }
 
-interface Wake {
+interface WakeUp {
   readonly id: string
   readonly dueMs: number
 }
 
 /**
- * Moves deployments on by the health of their allocations. What it keeps is only what is still to
- * be looked at: after a start that is everything that is rolled out.
+ * Drives deployments by the health of their allocations. Its memory only holds what is still to be
+ * checked; after a start these are all active deployments.
  */
 export class DeploymentLoop {
   readonly #options: DeploymentLoopOptions
-  /** Deployments to look at, each with its allocations that changed. */
-  readonly #touched = new Map<string, Set<string>>()
-  /** Up to which index the health in a deployment has been acted on. */
-  readonly #judged = new Map<string, number>()
-  /** The earliest entry of each deployment in the heap. */
-  readonly #wakes = new Map<string, number>()
-  readonly #heap = new Heap<Wake>((a, b) => a.dueMs - b.dueMs || compareText(a.id, b.id))
+  /** Deployments to check, with their changed allocations. */
+  readonly #dirty = new Map<string, Set<string>>()
+  /** Index up to which the health of each deployment has been processed. */
+  readonly #processedIndex = new Map<string, number>()
+  /** Earliest heap entry of each deployment. */
+  readonly #wakeUpMs = new Map<string, number>()
+  readonly #wakeUps = new Heap<WakeUp>((a, b) => a.dueMs - b.dueMs || compareText(a.id, b.id))
   #unsubscribe: () => void = () => undefined
   #cancelTimer: () => void = () => undefined
-  #cancelLook: (() => void) | undefined
+  #cancelCheck: (() => void) | undefined
 
   constructor(options: DeploymentLoopOptions) {
     this.#options = options
   }
 
-  /** Takes up whatever is rolled out, then follows the log. */
+  /** Checks all active deployments, then follows the log. */
   start(): void {
     const { store } = this.#options
     const { deployments, allocations } = store.tables
-    this.#unsubscribe = store.log.subscribe((commits) => this.#follow(commits))
+    this.#unsubscribe = store.log.subscribe((commits) => this.#onCommits(commits))
     for (const id of deployments.keys())
-      if (this.#isActive(id)) this.#touch(id, allocations.keysIn('deployment', id))
-    this.#lookIn(0)
+      if (this.#isActive(id)) this.#markDirty(id, allocations.keysByIndex('deployment', id))
+    this.#scheduleCheck(0)
   }
 
   stop(): void {
     this.#unsubscribe()
     this.#cancelTimer()
-    this.#cancelLook?.()
+    this.#cancelCheck?.()
   }
 
-  #follow(commits: readonly Commit[]): void {
+  #onCommits(commits: readonly Commit[]): void {
     const { allocations } = this.#options.store.tables
     for (const commit of commits)
       for (const { table, key } of commit.rows) {
-        if (table === 'deployments') this.#touch(key, [])
+        if (table === 'deployments') this.#markDirty(key, [])
         else if (table === 'allocations') {
-          const id = allocations.groupOf('deployment', key)
-          if (id !== undefined) this.#touch(id, [key])
+          const id = allocations.indexKeyOf('deployment', key)
+          if (id !== undefined) this.#markDirty(id, [key])
         }
       }
-    this.#lookIn(LOOK_AFTER_MS)
+    this.#scheduleCheck(CHECK_DELAY_MS)
   }
 
   #isActive(id: string): boolean {
-    return this.#options.store.tables.deployments.groupOf('active', id) !== undefined
+    return this.#options.store.tables.deployments.indexKeyOf('active', id) !== undefined
   }
 
-  #touch(id: string, allocationIds: Iterable<string>): void {
+  #markDirty(id: string, allocationIds: Iterable<string>): void {
     if (!this.#isActive(id)) {
-      this.#judged.delete(id)
+      this.#processedIndex.delete(id)
       return
     }
-    const known = this.#touched.get(id) ?? new Set<string>()
-    for (const key of allocationIds) known.add(key)
-    this.#touched.set(id, known)
+    const dirtyIds = this.#dirty.get(id) ?? new Set<string>()
+    for (const key of allocationIds) dirtyIds.add(key)
+    this.#dirty.set(id, dirtyIds)
   }
 
-  /** One look serves all that is touched until then. */
-  #lookIn(delayMs: number): void {
-    if (this.#touched.size === 0) return
-    this.#cancelLook ??= this.#options.clock.after(delayMs, () => {
-      this.#cancelLook = undefined
-      this.#look()
+  /** Schedules one check for everything that is marked until then. */
+  #scheduleCheck(delayMs: number): void {
+    if (this.#dirty.size === 0) return
+    this.#cancelCheck ??= this.#options.clock.after(delayMs, () => {
+      this.#cancelCheck = undefined
+      this.#check()
     })
   }
 
-  #look(): void {
+  #check(): void {
     const { log, checkClock } = this.#options
     checkClock()
-    let taken = 0
-    for (const id of this.#touched.keys()) {
-      if (taken++ === DEPLOYMENTS_PER_LOOK) break
+    let checkedCount = 0
+    for (const id of this.#dirty.keys()) {
+      if (checkedCount++ === DEPLOYMENTS_PER_CHECK) break
       try {
-        this.#judge(id)
+        this.#evaluate(id)
       } catch (thrown) {
         if (thrown instanceof Fault) {
           log.warn({ deployment: id, err: errorMessage(thrown) }, 'a deployment could not go on')
-          return this.#lookIn(RETRY_AFTER_MS)
+          return this.#scheduleCheck(RETRY_DELAY_MS)
         }
-        // A mistake of ours holds up this deployment until it changes, and no other.
-        log.error({ deployment: id, err: thrown }, 'deployment not looked at')
-        this.#touched.delete(id)
+        // A bug blocks only this deployment, until it changes.
+        log.error({ deployment: id, err: thrown }, 'deployment check failed')
+        this.#dirty.delete(id)
       }
     }
-    this.#arm()
-    this.#lookIn(0)
+    this.#armTimer()
+    this.#scheduleCheck(0)
   }
 
-  #judge(id: string): void {
+  #evaluate(id: string): void {
     const { store, clock } = this.#options
-    const touched = [...(this.#touched.get(id) ?? [])]
-    const [now, rest] = [
-      touched.slice(0, ALLOCATIONS_PER_LOOK),
-      touched.slice(ALLOCATIONS_PER_LOOK),
+    const dirtyIds = [...(this.#dirty.get(id) ?? [])]
+    const [batch, remaining] = [
+      dirtyIds.slice(0, ALLOCATIONS_PER_CHECK),
+      dirtyIds.slice(ALLOCATIONS_PER_CHECK),
     ]
     const deployment = store.tables.deployments.find(id)
-    // Up to here its allocations were touched; what is applied since is told of when it is durable.
-    const seenIndex = store.durableIndex
+    // Later changes are delivered by the log once durable, so everything up to this index has been
+    // seen.
+    const durableIndex = store.durableIndex
     const decision =
       deployment === undefined
         ? undefined
-        : decideDeployment(this.#viewOf(deployment, now), deployment, clock.nowMs())
-    if (deployment !== undefined && decision !== undefined) this.#carryOut(deployment, decision)
-    if (rest.length > 0) this.#touched.set(id, new Set(rest))
+        : decideDeploymentProgress(this.#viewOf(deployment, batch), deployment, clock.nowMs())
+    if (deployment !== undefined && decision !== undefined)
+      this.#applyDecision(deployment, decision)
+    if (remaining.length > 0) this.#dirty.set(id, new Set(remaining))
     else {
-      this.#touched.delete(id)
-      if (this.#isActive(id)) this.#judged.set(id, seenIndex)
+      this.#dirty.delete(id)
+      if (this.#isActive(id)) this.#processedIndex.set(id, durableIndex)
     }
-    if (decision?.nextMs !== undefined) this.#wakeAt(id, decision.nextMs)
+    if (decision?.nextCheckMs !== undefined) this.#scheduleWakeUp(id, decision.nextCheckMs)
   }
 
   #viewOf(deployment: Deployment, allocationIds: readonly string[]): DeploymentView {
     const { allocations, jobs } = this.#options.store.tables
     return {
       changed: allocationIds.toSorted(compareText).flatMap((key) => allocations.find(key) ?? []),
-      judgedIndex: this.#judged.get(deployment.ID) ?? 0,
+      processedIndex: this.#processedIndex.get(deployment.ID) ?? 0,
       hasOtherVersions: this.#hasOtherVersions(deployment),
       findJob: (namespace, jobId) => jobs.find(namespacedKey(namespace, jobId)),
       findAllocation: (key) => allocations.find(key),
-      findAllocations: () => allocations.rowsIn('deployment', deployment.ID),
+      findAllocations: () => allocations.rowsByIndex('deployment', deployment.ID),
     }
   }
 
-  /** Known from the indexes alone; those that ended long ago count too. */
+  /** Answered from indexes; allocations that terminated long ago count too. */
   #hasOtherVersions({ Namespace, JobID, JobVersion }: Deployment): boolean {
     const { allocations } = this.#options.store.tables
-    const all = allocations.countIn('job', namespacedKey(Namespace, JobID))
-    return all > allocations.countIn('version', jobVersionKey(Namespace, JobID, JobVersion))
+    const allocationCount = allocations.countByIndex('job', namespacedKey(Namespace, JobID))
+    return (
+      allocationCount >
+      allocations.countByIndex('version', jobVersionKey(Namespace, JobID, JobVersion))
+    )
   }
 
-  /** Each commit is told of by its own type of event. */
-  #carryOut(deployment: Deployment, decision: WatchDecision): void {
+  /** Applies the decision; each commit produces its own event type. */
+  #applyDecision(deployment: Deployment, decision: ProgressDecision): void {
     const { store, log } = this.#options
     const { tables } = store
     const fields = { deployment: deployment.ID, job: deployment.JobID }
     if (decision.failure !== undefined) {
-      const failure = planFailure(tables, deployment, decision.failure)
+      const failure = decideFailure(tables, deployment, decision.failure)
       this.#commit('DeploymentStatusUpdate', (write) => failureRows(tables, failure, write))
-      log.info({ ...fields, reason: failure.text }, 'deployment failed')
+      log.info({ ...fields, reason: failure.statusDescription }, 'deployment failed')
       return
     }
-    if (decision.promotes) {
-      const promotion = { deployment, groups: groupsOnTrial(deployment) }
+    if (decision.shouldPromote) {
+      const promotion = { deployment, groups: groupsAwaitingPromotion(deployment) }
       this.#commit('DeploymentPromotion', (write) => promotionRows(tables, promotion, write))
       log.info(fields, 'canaries promoted')
     }
-    const { marks } = decision
-    if (marks.length > 0)
+    const { toReschedule } = decision
+    if (toReschedule.length > 0)
       this.#commit('AllocationUpdateDesiredStatus', (write) => [
-        ...marks.map((row) => put('allocations', markedRow(row, write.stamp))),
-        ...rolloutEvaluation(tables, deployment, write),
+        ...toReschedule.map((row) => put('allocations', withReschedule(row, write.stamp))),
+        ...deploymentEvaluation(tables, deployment, write),
       ])
-    else if (decision.evaluates && !decision.promotes)
-      this.#commit('EvaluationUpdated', (write) => rolloutEvaluation(tables, deployment, write))
+    else if (decision.shouldEvaluate && !decision.shouldPromote)
+      this.#commit('EvaluationUpdated', (write) => deploymentEvaluation(tables, deployment, write))
   }
 
-  #commit(cause: Cause, rows: (write: RolloutWrite) => readonly Change[]): void {
+  #commit(cause: Cause, changesOf: (write: DeploymentWrite) => readonly Change[]): void {
     const { store, ids } = this.#options
     const evalId = ids.uuid()
     store.commit({
       by: 'system',
       cause,
-      changes: (stamp) => withJobRows(store.tables, rows({ stamp, ids, evalId })),
+      changes: (stamp) => withDerivedRows(store.tables, changesOf({ stamp, ids, evalId })),
     })
   }
 
-  /** An entry that comes too early only costs a look; so there is one for each deployment. */
-  #wakeAt(id: string, dueMs: number): void {
-    const known = this.#wakes.get(id)
-    if (known !== undefined && known <= dueMs) return
-    this.#wakes.set(id, dueMs)
-    this.#heap.push({ id, dueMs })
+  /**
+   * Schedules a wake-up. One that is too early only costs a check, so each deployment has at most
+   * one.
+   */
+  #scheduleWakeUp(id: string, dueMs: number): void {
+    const scheduledMs = this.#wakeUpMs.get(id)
+    if (scheduledMs !== undefined && scheduledMs <= dueMs) return
+    this.#wakeUpMs.set(id, dueMs)
+    this.#wakeUps.push({ id, dueMs })
   }
 
-  #arm(): void {
+  #armTimer(): void {
     this.#cancelTimer()
-    const next = this.#heap.peek()
+    const next = this.#wakeUps.peek()
     if (next === undefined) return
     const { clock } = this.#options
-    const delayMs = Math.min(Math.max(0, next.dueMs - clock.nowMs()), WAKE_AFTER_MS_MAX)
-    this.#cancelTimer = clock.after(delayMs, () => this.#wake())
+    const delayMs = Math.min(Math.max(0, next.dueMs - clock.nowMs()), MAX_TIMER_MS)
+    this.#cancelTimer = clock.after(delayMs, () => this.#onTimer())
   }
 
-  #wake(): void {
+  #onTimer(): void {
     const nowMs = this.#options.clock.nowMs()
-    for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
+    for (let next = this.#wakeUps.peek(); next !== undefined; next = this.#wakeUps.peek()) {
       if (next.dueMs > nowMs) break
-      this.#heap.pop()
-      if (this.#wakes.get(next.id) !== next.dueMs) continue
-      this.#wakes.delete(next.id)
-      this.#touch(next.id, [])
+      this.#wakeUps.pop()
+      if (this.#wakeUpMs.get(next.id) !== next.dueMs) continue
+      this.#wakeUpMs.delete(next.id)
+      this.#markDirty(next.id, [])
     }
-    this.#arm()
-    this.#lookIn(0)
+    this.#armTimer()
+    this.#scheduleCheck(0)
   }
 }
 
-/** The scheduler may replace it though it is part of a deployment. */
-function markedRow(row: AllocationRow, { index, timeMs }: Stamp): AllocationRow {
+/** Allows the scheduler to replace an allocation of the deployment. */
+function withReschedule(row: AllocationRow, { index, timeMs }: Stamp): AllocationRow {
   return {
     ...row,
     DesiredTransition: { ...row.DesiredTransition, Reschedule: true },

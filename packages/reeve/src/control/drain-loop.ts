@@ -1,82 +1,98 @@
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { namespacedKey, put, withJobRows, type Commit, type Store } from '../state/index.ts'
-import type { ControlLog } from './control-log.ts'
-import { decideDrain, type DrainDecision, type DrainView } from './drain/decide-drain.ts'
-import { completedRow, markRows } from './drain/drain-rows.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
+import { newEvaluation, withNodeEvent, type NodeRow } from '../model/index.ts'
+import {
+  namespacedKey,
+  put,
+  withDerivedRows,
+  type Commit,
+  type Store,
+  type Change,
+  type Stamp,
+  type Tables,
+} from '../state/index.ts'
+import type { Logger } from './control-log.ts'
+import {
+  decideDrain,
+  type DrainDecision,
+  type DrainView,
+  type MigrateMark,
+} from './decide-drain.ts'
 
-/** Many allocations end at once; draining nodes are looked at this long after the first of them. */
-const LOOK_AFTER_MS = 20
-/** After a fault of the storage the drain is looked at again: nothing else would wake it. */
-const RETRY_AFTER_MS = 1_000
-/** The machine's clock may be set: no wait is longer than this, so it is noticed. */
-const LOOK_AFTER_MS_MAX = 60_000
+/** Delay before a check: many allocations terminate at the same time. */
+const CHECK_DELAY_MS = 20
+/** Delay before a retry after a storage fault; no other event triggers it. */
+const RETRY_DELAY_MS = 1_000
+/** Maximum timer delay, so that changes of the clock are noticed. */
+const MAX_TIMER_MS = 60_000
 
-export interface DrainLoopOptions {
+interface DrainLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly log: ControlLog
-  /** Corrects the deadlines first if the clock has jumped. */
+  readonly log: Logger
+  /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }
 
 /**
- * Moves allocations off draining nodes. It remembers nothing but when to look next: what it decides
- * is in the state, so that a restart or another leader goes on where it was.
+ * Migrates allocations off draining nodes. All decisions are in the state, so another leader can
+ * continue; memory only holds the time of the next check.
  */
 export class DrainLoop {
   readonly #options: DrainLoopOptions
   readonly #view: DrainView
   #unsubscribe: () => void = () => undefined
   #cancelTimer: () => void = () => undefined
-  /** When the next look is due, on the monotonic clock: the other one may be set meanwhile. */
-  #dueMs = Number.POSITIVE_INFINITY
+  /** Monotonic time of the next check. */
+  #nextCheckMs = Number.POSITIVE_INFINITY
 
   constructor(options: DrainLoopOptions) {
     this.#options = options
-    this.#view = viewOf(options.store)
+    this.#view = drainViewOf(options.store)
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
-    this.#lookIn(0)
+    this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#onCommits(commits))
+    this.#scheduleCheck(0)
   }
 
   stop(): void {
     this.#unsubscribe()
     this.#cancelTimer()
-    this.#dueMs = Number.POSITIVE_INFINITY
+    this.#nextCheckMs = Number.POSITIVE_INFINITY
   }
 
-  /** Only what may change a decision wakes it, and only while there is a drain. */
-  #follow(commits: readonly Commit[]): void {
+  /** Schedules a check for relevant changes, only while a node is draining. */
+  #onCommits(commits: readonly Commit[]): void {
     if (!this.#isDraining) return
-    const concerns = commits.some((commit) =>
+    const isRelevant = commits.some((commit) =>
       commit.rows.some(({ table }) => table === 'nodes' || table === 'allocations'),
     )
-    if (concerns) this.#lookIn(LOOK_AFTER_MS)
+    if (isRelevant) this.#scheduleCheck(CHECK_DELAY_MS)
   }
 
   get #isDraining(): boolean {
-    return this.#options.store.tables.nodes.countIn('draining', 'yes') > 0
+    return this.#options.store.tables.nodes.countByIndex('draining', 'yes') > 0
   }
 
-  /** Looks after that time, or before it when an earlier look is due. */
-  #lookIn(afterMs: number): void {
+  /** Schedules a check, unless an earlier one is scheduled. */
+  #scheduleCheck(requestedMs: number): void {
     const { clock } = this.#options
-    const delayMs = Math.min(Math.max(0, afterMs), LOOK_AFTER_MS_MAX)
+    const delayMs = Math.min(Math.max(0, requestedMs), MAX_TIMER_MS)
     const dueMs = clock.monotonicMs() + delayMs
-    if (dueMs >= this.#dueMs) return
+    if (dueMs >= this.#nextCheckMs) return
     this.#cancelTimer()
-    this.#dueMs = dueMs
+    this.#nextCheckMs = dueMs
     this.#cancelTimer = clock.after(delayMs, () => {
-      this.#dueMs = Number.POSITIVE_INFINITY
-      this.#look()
+      this.#nextCheckMs = Number.POSITIVE_INFINITY
+      this.#check()
     })
   }
 
-  #look(): void {
+  #check(): void {
     if (!this.#isDraining) return
     const { clock, log, checkClock } = this.#options
     checkClock()
@@ -86,38 +102,98 @@ export class DrainLoop {
     } catch (thrown) {
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: errorMessage(thrown) }, 'a drain could not go on')
-      return this.#lookIn(RETRY_AFTER_MS)
+      return this.#scheduleCheck(RETRY_DELAY_MS)
     }
-    if (decision.nextMs !== undefined) this.#lookIn(decision.nextMs - clock.nowMs())
+    if (decision.nextCheckMs !== undefined)
+      this.#scheduleCheck(decision.nextCheckMs - clock.nowMs())
   }
 
-  /** Each commit is told of by its own type of event: allocations first, then nodes. */
-  #commit({ marks, complete }: DrainDecision): void {
+  /**
+   * Commits the decision: allocations first, then nodes; each commit produces its own event type.
+   */
+  #commit({ marks, completed }: DrainDecision): void {
     const { store, ids, log } = this.#options
     if (marks.length > 0)
       store.commit({
         by: 'system',
         cause: 'AllocationUpdateDesiredStatus',
         changes: (stamp) =>
-          withJobRows(store.tables, markRows(store.tables, marks, { stamp, ids })),
+          withDerivedRows(store.tables, migrateMarkChanges(store.tables, marks, { stamp, ids })),
       })
-    if (complete.length === 0) return
+    if (completed.length === 0) return
     store.commit({
       by: 'system',
       cause: 'NodeDrain',
-      changes: (stamp) => complete.map((one) => put('nodes', completedRow(one, stamp))),
+      changes: (stamp) => completed.map((one) => put('nodes', drainedNode(one, stamp))),
     })
-    for (const { node, deadlineReached } of complete)
+    for (const { node, deadlineReached } of completed)
       log.info({ nodeId: node.ID, name: node.Name, deadlineReached }, 'node drain complete')
   }
 }
 
-function viewOf({ tables }: Store): DrainView {
+function drainViewOf({ tables }: Store): DrainView {
   return {
-    drainingNodes: () => tables.nodes.rowsIn('draining', 'yes'),
-    allocationsOn: (nodeId) => tables.allocations.rowsIn('node', nodeId),
+    drainingNodes: () => tables.nodes.rowsByIndex('draining', 'yes'),
+    allocationsOn: (nodeId) => tables.allocations.rowsByIndex('node', nodeId),
     allocationsOf: (namespace, jobId) =>
-      tables.allocations.rowsIn('job', namespacedKey(namespace, jobId)),
+      tables.allocations.rowsByIndex('job', namespacedKey(namespace, jobId)),
     findJob: (namespace, id) => tables.jobs.find(namespacedKey(namespace, id)),
+  }
+}
+
+/** Changes of one commit: the marked allocations and one evaluation per job. */
+function migrateMarkChanges(
+  tables: Tables,
+  marks: readonly MigrateMark[],
+  { stamp, ids }: { readonly stamp: Stamp; readonly ids: IdSource },
+): Change[] {
+  const jobs = new Map(
+    marks.map(({ row }) => [namespacedKey(row.Namespace, row.JobID), row] as const),
+  )
+  const evaluations = [...jobs]
+    .toSorted(([a], [b]) => compareText(a, b))
+    .flatMap(([key, { NodeID }]) => {
+      const job = tables.jobs.find(key)
+      if (job === undefined) return []
+      const evaluation = newEvaluation(job, {
+        id: ids.uuid(),
+        trigger: 'node-drain',
+        timeMs: stamp.timeMs,
+        jobModifyIndex: job.JobModifyIndex,
+      })
+      return [put('evaluations', { ...evaluation, NodeID, NodeModifyIndex: 0 })]
+    })
+  return [...marks.map((mark) => put('allocations', withMigrate(mark, stamp))), ...evaluations]
+}
+
+function withMigrate({ row, disablePlacement }: MigrateMark, { index, timeMs }: Stamp) {
+  return {
+    ...row,
+    DesiredTransition: {
+      ...row.DesiredTransition,
+      Migrate: true,
+      ...(disablePlacement ? { MigrateDisablePlacement: true } : {}),
+    },
+    AllocModifyIndex: index,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}
+
+/** Completes the drain of a node, which stays ineligible until an operator changes that. */
+function drainedNode(
+  { node, deadlineReached }: DrainDecision['completed'][number],
+  stamp: Stamp,
+): NodeRow {
+  const details = deadlineReached ? { details: { deadline_reached: 'true' } } : {}
+  const event = { subsystem: 'Drain', message: 'Node drain complete', ...details } as const
+  return {
+    ...node,
+    Drain: false,
+    DrainStrategy: null,
+    LastDrain:
+      node.LastDrain === null
+        ? null
+        : { ...node.LastDrain, Status: 'complete', UpdatedAt: isoFromMs(stamp.timeMs) },
+    Events: withNodeEvent(node.Events, event, stamp),
   }
 }

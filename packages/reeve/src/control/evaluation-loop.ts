@@ -5,91 +5,86 @@ import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
-import { LIMITS } from '../model/index.ts'
+import { isClientTerminal, LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
   namespacedKey,
   put,
-  withJobRows,
+  withDerivedRows,
   type Change,
   type Commit,
   type Stamp,
   type Store,
   type Tables,
+  type CommittedRow,
 } from '../state/index.ts'
-import { isChange, isSameWait, planRows, systemNs } from '../workload/index.ts'
-import type { ControlLog } from './control-log.ts'
-import { FreedRoom } from './freed-room.ts'
-import type { Due } from './ready-queue.ts'
-import type { EvaluationBroker } from './evaluation-broker.ts'
+import { changesState, isBlockedForSameReasons, planRows, systemNs } from '../workload/index.ts'
+import type { Logger } from './control-log.ts'
+import type { DequeuedEvaluation, EvaluationBroker } from './evaluation-broker.ts'
 
+/** Delay before blocked evaluations are queued again: many resources are freed at the same time. */
+const UNBLOCK_DELAY_MS = 20
 /**
- * Many things free up at once; what is blocked is looked at again this long after the first of
- * them.
+ * Time slice before the loop yields. With one evaluation per slice the queue grows while jobs are
+ * registered: 25,000 after 14 s (measured); with this slice, none.
  */
-const UNBLOCK_AFTER_MS = 20
-/**
- * How long evaluations are carried out before others get their turn. One evaluation a turn falls
- * behind while jobs are registered: 25,000 waited after 14 s (measured); with this, none.
- */
-const SLICE_NS = 2_000_000
-/** What failed is tried again after a minute and up to five more. */
-const RETRY_MS = 60_000
-const RETRY_SPREAD_MS = 5 * 60_000
-/** How long evaluations wait before they are looked at again while the state may not grow. */
-const HOLD_MS = 1_000
+const TIME_SLICE_NS = 2_000_000
+/** Delay before a failed evaluation is retried, plus a random part of up to five minutes. */
+const MIN_RETRY_DELAY_MS = 60_000
+const RETRY_JITTER_MS = 5 * 60_000
+/** Delay before evaluations are retried while the state has reached its size limit. */
+const CAPACITY_RETRY_MS = 1_000
 
-export interface EvaluationLoopOptions {
+interface EvaluationLoopOptions {
   readonly store: Store
   readonly view: ClusterView
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random
-  readonly log: ControlLog
+  readonly log: Logger
   readonly capacity: Pick<StateCapacity, 'shortage'>
   /** Enabled while the loop runs. */
   readonly broker: EvaluationBroker
-  /** Gives others their turn between two slices. */
-  readonly nextTurn?: () => Promise<void>
-  /** A stopwatch: how long slices and decisions take. A simulation has its own. */
-  readonly elapsedNs?: () => number
-  /** Allocations that one plan places; LIMITS.placementsPerPlanMax unless given. */
+  /** Yields to the event loop between slices. */
+  readonly yieldToEventLoop?: () => Promise<void>
+  /** Monotonic clock for slices and metrics. A simulation has its own. */
+  readonly monotonicNs?: () => number
+  /** Maximum number of placements per plan; default: LIMITS.placementsPerPlanMax. */
   readonly placementsMax?: number
-  /** Undefined where nothing is traced. */
+  /** Undefined without tracing. */
   readonly tracer?: Tracer | undefined
 }
 
 /**
- * Takes evaluations in order of priority, lets the scheduler decide, and commits its plan. It works
- * on live state, one evaluation at a time, so a plan never conflicts with another. It remembers
- * nothing that is not in the state.
+ * Processes evaluations by priority: schedules each and commits the plan. It works on live state,
+ * one evaluation at a time, so plans never conflict, and holds no state of its own.
  */
 export class EvaluationLoop {
   readonly #options: EvaluationLoopOptions
   readonly #broker: EvaluationBroker
-  readonly #freed: FreedRoom
+  readonly #unblockTracker: UnblockTracker
   #unsubscribe: () => void = () => undefined
   #cancelUnblock: (() => void) | undefined
-  /** Evaluations that wait until the state may grow. */
-  readonly #held = new Set<string>()
-  #cancelHeld: (() => void) | undefined
+  /** Evaluations postponed while the state is at its size limit. */
+  readonly #postponed = new Set<string>()
+  #cancelPostponed: (() => void) | undefined
   #running: Promise<void> | undefined
   #stopped = false
 
   constructor(options: EvaluationLoopOptions) {
     this.#options = options
     this.#broker = options.broker
-    this.#freed = new FreedRoom(options.store.tables)
+    this.#unblockTracker = new UnblockTracker(options.store.tables)
   }
 
-  /** Rebuilds the queue from the state, then follows the log. */
+  /** Builds the queue from the state, then follows the log. */
   start(): void {
     const { evaluations } = this.#options.store.tables
-    this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
-    this.#broker.enable(() => this.#wake())
-    for (const row of evaluations.rowsIn('status', 'pending')) this.#broker.add(row)
-    if (evaluations.countIn('status', 'blocked') === 0) return
-    this.#freed.noteAnywhere()
+    this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#onCommits(commits))
+    this.#broker.enable(() => this.#startProcessing())
+    for (const row of evaluations.rowsByIndex('status', 'pending')) this.#broker.enqueue(row)
+    if (evaluations.countByIndex('status', 'blocked') === 0) return
+    this.#unblockTracker.recordAll()
     this.#unblockSoon()
   }
 
@@ -97,88 +92,89 @@ export class EvaluationLoop {
     this.#stopped = true
     this.#unsubscribe()
     this.#cancelUnblock?.()
-    this.#cancelHeld?.()
+    this.#cancelPostponed?.()
     this.#broker.disable()
     await this.#running
   }
 
-  #follow(commits: readonly Commit[]): void {
+  #onCommits(commits: readonly Commit[]): void {
     const { evaluations } = this.#options.store.tables
-    // Nobody waits for room most of the time: then what ends is of no interest.
-    const isAwaited = evaluations.countIn('status', 'blocked') > 0
+    // Usually nothing is blocked; freed capacity is then ignored.
+    const hasBlocked = evaluations.countByIndex('status', 'blocked') > 0
     for (const commit of commits)
       for (const row of commit.rows) {
         if (row.header === undefined) continue
         if (row.table === 'evaluations') {
           const evaluation = evaluations.find(row.key)
-          if (evaluation?.Status === 'pending') this.#broker.add(evaluation)
+          if (evaluation?.Status === 'pending') this.#broker.enqueue(evaluation)
           continue
         }
-        if (isAwaited && this.#freed.note(row)) this.#unblockSoon()
-        // The operator may have let go what was paused.
-        if (row.table === 'settings') this.#wake()
+        if (hasBlocked && this.#unblockTracker.record(row)) this.#unblockSoon()
+        // An operator may have resumed the broker.
+        if (row.table === 'settings') this.#startProcessing()
       }
   }
 
   #unblockSoon(): void {
     const { clock } = this.#options
-    this.#cancelUnblock ??= clock.after(UNBLOCK_AFTER_MS, () => {
+    this.#cancelUnblock ??= clock.after(UNBLOCK_DELAY_MS, () => {
       this.#cancelUnblock = undefined
-      for (const row of this.#freed.takeConcerned()) this.#broker.add(row)
+      for (const row of this.#unblockTracker.takeUnblocked()) this.#broker.enqueue(row)
     })
   }
 
-  #wake(): void {
-    // What was added in the same turn is looked at together.
-    this.#running ??= DONE.then(() => this.#drain()).finally(() => {
+  #startProcessing(): void {
+    // Starts after the current turn of the event loop, so that evaluations added together are
+    // processed together.
+    this.#running ??= RESOLVED.then(() => this.#processQueue()).finally(() => {
       this.#running = undefined
-      if (this.#mayGoOn()) this.#wake()
+      if (this.#hasWork()) this.#startProcessing()
     })
   }
 
-  #mayGoOn(): boolean {
-    return this.#broker.hasDue && !this.#stopped
+  #hasWork(): boolean {
+    return this.#broker.hasReady && !this.#stopped
   }
 
-  get #elapsedNs(): () => number {
-    return this.#options.elapsedNs ?? systemNs
+  get #monotonicNs(): () => number {
+    return this.#options.monotonicNs ?? systemNs
   }
 
-  async #drain(): Promise<void> {
-    const nextTurn = this.#options.nextTurn ?? (() => setImmediate())
-    const elapsedNs = this.#elapsedNs
-    let sliceEndNs = elapsedNs() + SLICE_NS
-    for (let due = this.#broker.take(); due !== undefined; due = this.#broker.take()) {
-      const evaluation = this.#options.store.tables.evaluations.get(due.id)
-      if (this.#mayCarryOut(evaluation))
-        this.#trace(evaluation, () => this.#carryOut(evaluation, due))
-      else this.#hold(evaluation, due)
-      if (elapsedNs() < sliceEndNs) continue
-      await nextTurn()
+  async #processQueue(): Promise<void> {
+    const yieldToEventLoop = this.#options.yieldToEventLoop ?? (() => setImmediate())
+    const monotonicNs = this.#monotonicNs
+    let sliceEndNs = monotonicNs() + TIME_SLICE_NS
+    for (let next = this.#broker.dequeue(); next !== undefined; next = this.#broker.dequeue()) {
+      const evaluation = this.#options.store.tables.evaluations.get(next.id)
+      if (this.#isAllowed(evaluation))
+        this.#trace(evaluation, () => this.#process(evaluation, next))
+      else this.#postpone(evaluation, next)
+      if (monotonicNs() < sliceEndNs) continue
+      await yieldToEventLoop()
       if (this.#stopped) return
-      sliceEndNs = elapsedNs() + SLICE_NS
+      sliceEndNs = monotonicNs() + TIME_SLICE_NS
     }
   }
 
-  /** While the state may not grow, only what stops allocations is decided. */
-  #mayCarryOut({ Namespace, JobID }: Evaluation): boolean {
+  /** While the state is at its size limit, only jobs that stop are evaluated. */
+  #isAllowed({ Namespace, JobID }: Evaluation): boolean {
     const { store, capacity } = this.#options
     if (capacity.shortage === undefined) return true
     return store.tables.jobs.find(namespacedKey(Namespace, JobID))?.Stop !== false
   }
 
-  #hold(evaluation: Evaluation, { superseded }: Due): void {
-    for (const id of [evaluation.ID, ...superseded]) this.#held.add(id)
-    this.#cancelHeld ??= this.#options.clock.after(HOLD_MS, () => {
-      this.#cancelHeld = undefined
-      const held = [...this.#held]
-      this.#held.clear()
+  #postpone(evaluation: Evaluation, { superseded }: DequeuedEvaluation): void {
+    for (const id of [evaluation.ID, ...superseded]) this.#postponed.add(id)
+    this.#cancelPostponed ??= this.#options.clock.after(CAPACITY_RETRY_MS, () => {
+      this.#cancelPostponed = undefined
+      const ids = [...this.#postponed]
+      this.#postponed.clear()
       const { evaluations } = this.#options.store.tables
-      for (const row of held.flatMap((id) => evaluations.find(id) ?? [])) this.#broker.add(row)
+      for (const row of ids.flatMap((id) => evaluations.find(id) ?? [])) this.#broker.enqueue(row)
     })
   }
 
-  /** As a span of the trace whose request made the evaluation, if there is one. */
+  /** Processes the evaluation in a span of the trace of its request, if there is one. */
   #trace({ ID: id, JobID: job, TriggeredBy: trigger }: Evaluation, work: () => void): void {
     const { tracer } = this.#options
     const parent = tracer?.recall(id)
@@ -193,11 +189,11 @@ export class EvaluationLoop {
     span.end()
   }
 
-  #carryOut(evaluation: Evaluation, due: Due): void {
+  #process(evaluation: Evaluation, dequeued: DequeuedEvaluation): void {
     try {
-      this.#commitPlan(evaluation, due)
+      this.#commitPlan(evaluation, dequeued)
     } catch (thrown) {
-      // The storage has failed: the evaluation stays pending and is found again after a restart.
+      // Storage fault: the evaluation stays pending and is processed after a restart.
       if (thrown instanceof Fault) return
       this.#options.log.error(
         { evaluation: evaluation.ID, job: evaluation.JobID, err: thrown },
@@ -207,54 +203,54 @@ export class EvaluationLoop {
     }
   }
 
-  #commitPlan(evaluation: Evaluation, { superseded }: Due): void {
+  #commitPlan(evaluation: Evaluation, { superseded }: DequeuedEvaluation): void {
     const { store, view, clock, ids, random } = this.#options
     const plan = schedule(view, evaluation, {
       nowMs: clock.nowMs(),
       ids,
       random,
       placementsMax: this.#options.placementsMax ?? LIMITS.placementsPerPlanMax,
-      settles: superseded.flatMap((id) => store.tables.evaluations.find(id) ?? []),
-      elapsedNs: this.#elapsedNs,
+      coalescedEvaluations: superseded.flatMap((id) => store.tables.evaluations.find(id) ?? []),
+      monotonicNs: this.#monotonicNs,
     })
     const isPartial = plan.evaluation.Status === 'pending'
     store.commit({
       by: 'system',
-      cause: isChange(plan) ? 'PlanResult' : 'EvaluationUpdated',
+      cause: changesState(plan) ? 'PlanResult' : 'EvaluationUpdated',
       changes: (stamp) => {
-        const rows = [
+        const changes = [
           ...planRows(store.tables, plan, stamp),
           ...(isPartial
             ? []
             : supersededRows(store.tables, { ids: superseded, by: evaluation.ID }, stamp)),
         ]
-        // Itself alone, and nothing new of it: nobody has to be told.
-        if (rows.length === 1 && isSameWait(evaluation, plan)) return []
-        return withJobRows(store.tables, rows)
+        // Only the evaluation itself, still blocked for the same reasons: skip the write.
+        if (changes.length === 1 && isBlockedForSameReasons(evaluation, plan)) return []
+        return withDerivedRows(store.tables, changes)
       },
     })
-    // The commit queues the evaluation itself again; the others are settled by its last plan.
+    // The commit queues the evaluation again; the superseded ones are completed by its last plan.
     if (isPartial) for (const id of superseded) this.#requeue(id)
   }
 
   #requeue(id: string): void {
     const row = this.#options.store.tables.evaluations.find(id)
-    if (row?.Status === 'pending') this.#broker.add(row)
+    if (row?.Status === 'pending') this.#broker.enqueue(row)
   }
 
   /**
-   * A mistake of ours must not be tried at once again; the person who looks at the evaluation sees
-   * it.
+   * Marks an evaluation as failed after a bug; a delayed follow-up retries it. The status
+   * description tells the reason.
    */
   #commitFailure(evaluation: Evaluation, reason: string): void {
     const { store, ids, random } = this.#options
     const retryId = ids.uuid()
-    const waitMs = Math.round(RETRY_MS + random.next() * RETRY_SPREAD_MS)
+    const waitMs = Math.round(MIN_RETRY_DELAY_MS + random.next() * RETRY_JITTER_MS)
     store.commit({
       by: 'system',
       cause: 'EvaluationUpdated',
       changes: ({ timeMs }) =>
-        withJobRows(store.tables, [
+        withDerivedRows(store.tables, [
           put('evaluations', {
             ...evaluation,
             Status: 'failed',
@@ -280,15 +276,15 @@ export class EvaluationLoop {
   }
 }
 
-const DONE = Promise.resolve()
+const RESOLVED = Promise.resolve()
 
-interface Superseded {
+interface SupersededBy {
   readonly ids: readonly string[]
   readonly by: string
 }
 
-/** What waited for the same decision is settled with it. */
-function supersededRows(tables: Tables, { ids, by }: Superseded, stamp: Stamp): Change[] {
+/** Cancels the evaluations that were superseded by the processed one. */
+function supersededRows(tables: Tables, { ids, by }: SupersededBy, stamp: Stamp): Change[] {
   return ids.flatMap((id) => {
     const row = tables.evaluations.find(id)
     if (row?.Status !== 'pending') return []
@@ -299,4 +295,68 @@ function supersededRows(tables: Tables, { ids, by }: Superseded, stamp: Stamp): 
       ModifyTime: nsFromMs(stamp.timeMs),
     })
   })
+}
+
+/**
+ * Tracks where capacity may have been freed since blocked evaluations were last queued: node
+ * classes, or everywhere.
+ */
+class UnblockTracker {
+  readonly #tables: Tables
+  readonly #nodeClasses = new Set<string>()
+  #isEverywhere = false
+
+  constructor(tables: Tables) {
+    this.#tables = tables
+  }
+
+  /** Records a written row; returns true if it may have freed capacity. */
+  record({ table, key }: CommittedRow): boolean {
+    if (table === 'settings' || table === 'node_pools') return this.recordAll()
+    if (table === 'nodes') return this.#recordNode(key)
+    if (table === 'host_volumes') return this.#recordVolume(key)
+    if (table !== 'allocations') return false
+    const row = this.#tables.allocations.find(key)
+    return row !== undefined && isClientTerminal(row) && this.#recordNode(row.NodeID)
+  }
+
+  recordAll(): true {
+    this.#isEverywhere = true
+    return true
+  }
+
+  /** Returns the blocked evaluations that may succeed now, and resets the tracker. */
+  takeUnblocked(): readonly Evaluation[] {
+    const classes = [...this.#nodeClasses]
+    const isEverywhere = this.#isEverywhere
+    this.#nodeClasses.clear()
+    this.#isEverywhere = false
+    return this.#tables.evaluations
+      .rowsByIndex('status', 'blocked')
+      .filter((row) => isEverywhere || classes.some((one) => isClassEligible(row, one)))
+  }
+
+  /** Records a volume that became ready or was changed. */
+  #recordVolume(key: string): boolean {
+    const volume = this.#tables.host_volumes.find(key)
+    return volume?.State === 'ready' && this.#recordNode(volume.NodeID)
+  }
+
+  #recordNode(nodeId: string): boolean {
+    const node = this.#tables.nodes.find(nodeId)
+    if (node?.Status !== 'ready') return false
+    this.#nodeClasses.add(node.ComputedClass)
+    return true
+  }
+}
+
+/**
+ * True if nodes of the class may be eligible; classes that were unknown when it blocked count as
+ * eligible.
+ */
+function isClassEligible(
+  { EscapedComputedClass, ClassEligibility }: Evaluation,
+  nodeClass: string,
+): boolean {
+  return EscapedComputedClass || ClassEligibility?.[nodeClass] !== false
 }

@@ -1,16 +1,17 @@
-export { AuditLoop } from './audit-loop.ts'
+export { AuditRetentionLoop, GarbageCollectionLoop, TokenExpiryLoop } from './collection-loops.ts'
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { ClockLoop } from './clock-loop.ts'
-export { StateView } from './cluster-view.ts'
-export type { ControlLog } from './control-log.ts'
+export { StateView } from './state-view.ts'
+export type { Logger } from './control-log.ts'
 export { EvaluationBroker } from './evaluation-broker.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'
 export { DeploymentLoop } from './deployment-loop.ts'
 export { DrainLoop } from './drain-loop.ts'
-export { ExpiryLoop } from './expiry-loop.ts'
-export { GarbageLoop } from './garbage-loop.ts'
-export { LockLoop } from './lock-loop.ts'
+export { VariableLockLoop } from './variable-lock-loop.ts'
 export { PeriodicLoop } from './periodic-loop.ts'
-export { HEARTBEAT_MS, Presence } from './presence.ts'
-export { DEFAULT_PRESENCE } from './presence/settings.ts'
-export type { PresenceSettings } from './presence/settings.ts'
+export {
+  DEFAULT_HEARTBEAT_MS,
+  DEFAULT_HEARTBEAT_SETTINGS,
+  HeartbeatMonitor,
+  type HeartbeatSettings,
+} from './heartbeat-monitor.ts'

@@ -1,10 +1,13 @@
 export { DockerDriver, type DockerDriverOptions } from './docker/docker-driver.ts'
-export type { DockerPolicy } from './docker/docker-policy.ts'
-export { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker/docker-settings.ts'
-export type { EngineTls } from './docker/engine.ts'
+export {
+  DEFAULT_DOCKER_SETTINGS,
+  type DockerPolicy,
+  type DockerSettings,
+} from './docker/docker-policy.ts'
+export type { EngineTls } from './docker/engine-client.ts'
 export { ExecDriver, type ExecPolicy } from './exec/exec-driver.ts'
-export { CGROUP_PARENT } from './native/cgroup-plan.ts'
-export { NativeRuntime } from './native/native-runtime.ts'
+export { CGROUP_PARENT } from './native/cgroup.ts'
+export { NativeSupervisor } from './native/native-supervisor.ts'
 export { MockDriver } from './mock/mock-driver.ts'
 export { RawExecDriver } from './raw-exec/raw-exec-driver.ts'
-export { DEFAULT_CAPS } from './settings/capabilities.ts'
+export { DEFAULT_CAPS } from './capabilities.ts'

@@ -1,7 +1,7 @@
 import type { ApiTokenRow, UserRow } from '../model/index.ts'
-import { foldName, type Author } from '../state/index.ts'
+import { normalizeName, type Author } from '../state/index.ts'
 import type { GovernanceContext } from './context.ts'
-import { suffixOf, suffixPart } from './ids.ts'
+import { idSuffixFromUuid, idSuffixOf } from './ids.ts'
 
 /** Caller of a request, with the audit fields of its commits. */
 export type GovernanceCaller = CallerIdentity & Author
@@ -34,8 +34,8 @@ export type CallerIdentity =
     }
 
 /** Returns the site administrator for a management token. */
-export function siteCaller(accessorId: string): CallerIdentity {
-  return { kind: 'site', userId: `user-${suffixOf(accessorId)}`, accessorId }
+export function siteAdministratorCaller(accessorId: string): CallerIdentity {
+  return { kind: 'site', userId: `user-${idSuffixFromUuid(accessorId)}`, accessorId }
 }
 
 export function isSiteAdministrator(caller: CallerIdentity): boolean {
@@ -48,11 +48,11 @@ export function isSiteAdministrator(caller: CallerIdentity): boolean {
  */
 export function findCaller(context: GovernanceContext, secret: string): CallerIdentity | undefined {
   const { tables } = context.store
-  const [id] = tables.api_tokens.keysIn('secret', context.sealer.hash(secret))
+  const [id] = tables.api_tokens.keysByIndex('secret', context.sealer.hash(secret))
   const token = id === undefined ? undefined : tables.api_tokens.find(id)
   if (token === undefined || isExpired(token, context.clock.nowMs())) return undefined
-  const caller = callerOf(context, token)
-  if (caller !== undefined) noteUse(context, token)
+  const caller = toCaller(context, token)
+  if (caller !== undefined) recordTokenUse(context, token)
   return caller
 }
 
@@ -67,22 +67,24 @@ export function findTokenCaller(
   const { api_tokens: tokens, acl_tokens: managementTokens } = context.store.tables
   const nowMs = context.clock.nowMs()
   const token = tokens.find(tokenId)
-  if (token !== undefined) return isExpired(token, nowMs) ? undefined : callerOf(context, token)
+  if (token !== undefined) return isExpired(token, nowMs) ? undefined : toCaller(context, token)
   const management = managementTokens.find(tokenId)
   if (management?.Type !== 'management') return undefined
   const { ExpirationTime: expires } = management
-  return expires !== null && Date.parse(expires) <= nowMs ? undefined : siteCaller(tokenId)
+  return expires !== null && Date.parse(expires) <= nowMs
+    ? undefined
+    : siteAdministratorCaller(tokenId)
 }
 
 /**
  * Returns the user or organization that a bearer secret was created for, whether or not it is
  * valid.
  */
-export function findSecretOwner(
+export function findTokenOwnerId(
   { store, sealer }: GovernanceContext,
   secret: string,
 ): string | undefined {
-  const [id] = store.tables.api_tokens.keysIn('secret', sealer.hash(secret))
+  const [id] = store.tables.api_tokens.keysByIndex('secret', sealer.hash(secret))
   const token = id === undefined ? undefined : store.tables.api_tokens.find(id)
   return token === undefined ? undefined : (token.organizationId ?? token.ownerId)
 }
@@ -91,7 +93,7 @@ function isExpired({ expiresMs }: ApiTokenRow, nowMs: number): boolean {
   return expiresMs !== null && expiresMs <= nowMs
 }
 
-function callerOf(
+function toCaller(
   context: Pick<GovernanceContext, 'store'>,
   token: ApiTokenRow,
 ): CallerIdentity | undefined {
@@ -111,7 +113,7 @@ function callerOf(
 
 /** The service user of a team or organization shares the random part of its ID. */
 function serviceUserId(ownerId: string): string {
-  return `user-${suffixPart(ownerId)}`
+  return `user-${idSuffixOf(ownerId)}`
 }
 
 /** Returns the author of writes that the organization itself makes, without a caller. */
@@ -132,7 +134,7 @@ const ORGANIZATION_USERNAME_PREFIX = 'api-org-'
  * Reports whether the name is reserved for a caller that is not a user, or resembles such a name.
  */
 export function isReservedUsername(username: string): boolean {
-  const folded = foldName(username)
+  const folded = normalizeName(username)
   return (
     folded === SITE_USERNAME ||
     folded.startsWith(TEAM_USERNAME_PREFIX) ||
@@ -153,14 +155,14 @@ export function usernameOf(
   context: Pick<GovernanceContext, 'store'>,
   {
     userId,
-    nameThen = userId,
-  }: { readonly userId: string; readonly nameThen?: string | undefined },
+    fallbackName = userId,
+  }: { readonly userId: string; readonly fallbackName?: string | undefined },
 ): string {
-  return findShownUser(context, userId)?.username ?? nameThen
+  return findPublicUser(context, userId)?.username ?? fallbackName
 }
 
 /** A user in documents: a user, or the service user of a team or organization. */
-export type ShownUser = Pick<UserRow, 'id' | 'username'> & {
+export type PublicUser = Pick<UserRow, 'id' | 'username'> & {
   readonly isServiceAccount: boolean
   readonly email: string | null
   readonly isAdmin: boolean
@@ -172,15 +174,15 @@ export type ShownUser = Pick<UserRow, 'id' | 'username'> & {
 }
 
 /** Returns the user with this ID, including service users; undefined if there is none. */
-export function findShownUser(
+export function findPublicUser(
   context: Pick<GovernanceContext, 'store'>,
   userId: string,
-): ShownUser | undefined {
+): PublicUser | undefined {
   const { tables } = context.store
   const user = tables.users.find(userId)
   if (user !== undefined) return { ...user, isServiceAccount: false, organizationId: null }
   const service = { id: userId, isServiceAccount: true, email: null, isAdmin: false } as const
-  const suffix = suffixPart(userId)
+  const suffix = idSuffixOf(userId)
   const team = tables.teams.find(`team-${suffix}`)
   if (team !== undefined)
     return {
@@ -195,11 +197,11 @@ export function findShownUser(
 }
 
 /** The last use of a token is recorded at most once a minute. */
-const USE_NOTED_EVERY_MS = 60_000
+const TOKEN_USE_INTERVAL_MS = 60_000
 
-function noteUse({ store, clock }: GovernanceContext, token: ApiTokenRow): void {
+function recordTokenUse({ store, clock }: GovernanceContext, token: ApiTokenRow): void {
   const nowMs = clock.nowMs()
-  if (token.lastUsedMs !== null && nowMs - token.lastUsedMs < USE_NOTED_EVERY_MS) return
+  if (token.lastUsedMs !== null && nowMs - token.lastUsedMs < TOKEN_USE_INTERVAL_MS) return
   // A failed store still serves reads, which must not fail because the use cannot be recorded.
   if (store.fault !== undefined) return
   store.commit({

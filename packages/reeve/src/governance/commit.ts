@@ -1,7 +1,6 @@
-import type { Cause, Change, Stamp } from '../state/index.ts'
+import { type Cause, type Change, put, type Stamp, type Tables } from '../state/index.ts'
 import type { GovernanceCaller } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
-import { touchedOwners } from './touched-owners.ts'
 
 /** Action of a write, in the terms of the API. */
 export type GovernanceAction =
@@ -25,13 +24,13 @@ export type GovernanceAction =
   | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
 
 /** One write of the governance API, which is one commit. */
-export interface GovernanceWrite {
+interface GovernanceWrite {
   readonly action: GovernanceAction
   readonly caller: GovernanceCaller
   /** Null for site-wide objects. */
   readonly organizationId: string | null
   /** IDs of the written objects. */
-  readonly subjects: readonly string[]
+  readonly affectedIds: readonly string[]
   readonly changes: readonly Change[]
   readonly blobs?: readonly { readonly key: string; readonly bytes: Uint8Array | undefined }[]
 }
@@ -43,14 +42,14 @@ export interface GovernanceWrite {
  */
 export async function commitWrite(
   { store }: GovernanceContext,
-  { caller, changes, blobs, organizationId, subjects }: GovernanceWrite,
+  { caller, changes, blobs, organizationId, affectedIds }: GovernanceWrite,
 ): Promise<Stamp> {
   const { index, timeMs, durable } = store.commit({
     by: caller.by,
     cause: GOVERNANCE_CAUSE,
-    changes: () => [...changes, ...touchedOwners(store.tables, changes)],
+    changes: () => [...changes, ...touchParents(store.tables, changes)],
     ...(blobs === undefined ? {} : { blobs }),
-    about: { organizationId, subjects },
+    auditSubject: { organizationId, resourceIds: affectedIds },
   })
   await durable
   return { index, timeMs }
@@ -61,3 +60,73 @@ export async function commitWrite(
  * will do.
  */
 export const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'
+
+/**
+ * Rewrites the parent project, workspace or policy set of changed child rows in the same commit, so
+ * that the parent emits an event: a changed tag is a change of its project.
+ */
+function touchParents(tables: Tables, changes: readonly Change[]): readonly Change[] {
+  const writtenKeys = new Set(changes.map((change) => `${change.table} ${recordId(change)}`))
+  const parents = new Map<string, Change>()
+  for (const change of changes) {
+    const parent = parentOf(tables, change)
+    if (parent === undefined) continue
+    const key = `${parent.table} ${parent.id}`
+    if (writtenKeys.has(key) || parents.has(key)) continue
+    const rewritten = rewriteChange(tables, parent)
+    if (rewritten !== undefined) parents.set(key, rewritten)
+  }
+  return [...parents.values()]
+}
+
+interface ParentRef {
+  readonly table: 'projects' | 'workspaces' | 'policy_sets'
+  readonly id: string
+}
+
+function parentOf(tables: Tables, change: Change): ParentRef | undefined {
+  switch (change.table) {
+    case 'tag_bindings': {
+      const tag = change.row ?? tables.tag_bindings.find(change.key)
+      if (tag === undefined) return undefined
+      const table = tag.ownerType === 'project' ? 'projects' : 'workspaces'
+      return { table, id: tag.ownerId }
+    }
+    case 'project_namespaces': {
+      const row = change.row ?? tables.project_namespaces.find(change.key)
+      return row === undefined ? undefined : { table: 'projects', id: row.projectId }
+    }
+    case 'policy_set_members':
+    case 'policy_set_parameters':
+    case 'policy_set_versions': {
+      const row = change.row ?? tables[change.table].find(change.key)
+      return row === undefined ? undefined : { table: 'policy_sets', id: row.policySetId }
+    }
+    default:
+      return undefined
+  }
+}
+
+function rewriteChange(tables: Tables, { table, id }: ParentRef): Change | undefined {
+  switch (table) {
+    case 'projects': {
+      const row = tables.projects.find(id)
+      return row && put('projects', row)
+    }
+    case 'workspaces': {
+      const row = tables.workspaces.find(id)
+      return row && put('workspaces', row)
+    }
+    case 'policy_sets': {
+      const row = tables.policy_sets.find(id)
+      return row && put('policy_sets', row)
+    }
+  }
+}
+
+/** Returns the ID of a governance record; for a deletion the key, which is the same. */
+function recordId(change: Change): string {
+  if (change.row === undefined) return change.key
+  const id: unknown = Reflect.get(change.row, 'id')
+  return typeof id === 'string' ? id : ''
+}

@@ -1,12 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
-import type { PolicyAsker } from '../policy/index.ts'
-import type { Store } from '../state/index.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
+import type { PolicyEngine } from '../policy/index.ts'
+import type { Store, TableName } from '../state/index.ts'
 import { ListIndex } from './list-index.ts'
-import { Remembered } from './remembered.ts'
 import { StateReader } from './state-versions/state-reader.ts'
 
 /** Encrypts secrets for storage; shared with the workload API. */
-export interface SecretKeeper {
+export interface Sealer {
   /** Returns a one-way hash, equal for equal secrets, for lookups. */
   hash(secret: string): string
   seal(secret: string): string
@@ -15,29 +16,29 @@ export interface SecretKeeper {
   openBytes(sealed: Uint8Array): Uint8Array
 }
 
-export interface GovernanceHost {
+export interface GovernanceOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly sealer: SecretKeeper
+  readonly sealer: Sealer
   /** Compiles and evaluates policies on worker threads. */
-  readonly policyAsker: PolicyAsker
-  /** Whether ACLs are enforced on `/v1`. */
+  readonly policyEngine: PolicyEngine
+  /** Reports whether ACLs are enforced on `/v1`. */
   readonly aclEnabled: boolean
 }
 
-/** Dependencies of all governance use cases, created by `openGovernance`. */
-export interface GovernanceContext extends GovernanceHost {
+/** Dependencies of all governance use cases, created by `createGovernanceContext`. */
+export interface GovernanceContext extends GovernanceOptions {
   readonly lists: GovernanceLists
   readonly states: StateReader
-  /** Cache of the projects on which a caller has permissions; see `projectsWith`. */
-  readonly projectScopes: Remembered<ReadonlySet<string>>
-  /** Cache of the workspaces that a caller may read; see `readableWorkspaces`. */
-  readonly workspaceScopes: Remembered<ReadonlySet<string>>
+  /** Cache of the projects on which a caller has permissions; see `projectIdsWithRights`. */
+  readonly visibleProjectsCache: VersionedCache<ReadonlySet<string>>
+  /** Cache of the workspaces that a caller may read; see `readableWorkspaceIds`. */
+  readonly visibleWorkspacesCache: VersionedCache<ReadonlySet<string>>
   /** Cache of the workspaces that match the filters of a list; see `filtered`. */
-  readonly workspaceFilters: Remembered<ReadonlySet<string> | undefined>
-  /** Cache of workspaces in the order of their current runs; see `byCurrentRun`. */
-  readonly runOrders: Remembered<readonly string[]>
+  readonly workspaceFilters: VersionedCache<ReadonlySet<string> | undefined>
+  /** Cache of workspaces in the order of their current runs; see `workspaceIdsByCurrentRun`. */
+  readonly runOrderCache: VersionedCache<readonly string[]>
 }
 
 /** Small, because each entry may hold every workspace of a large project. */
@@ -48,27 +49,27 @@ const WORKSPACE_SCOPES_MAX = 100
 const WORKSPACE_FILTERS_MAX = 8
 
 /** Indexes for lists with search, order and pages; one per table with a list endpoint. */
-export type GovernanceLists = ReturnType<typeof openLists>
+type GovernanceLists = ReturnType<typeof createLists>
 
-export function openGovernance(host: GovernanceHost): GovernanceContext {
-  const { store, clock, ids, sealer, policyAsker, aclEnabled } = host
+export function createGovernanceContext(options: GovernanceOptions): GovernanceContext {
+  const { store, clock, ids, sealer, policyEngine, aclEnabled } = options
   return {
     store,
     clock,
     ids,
     sealer,
-    policyAsker,
+    policyEngine,
     aclEnabled,
-    lists: openLists(store),
+    lists: createLists(store),
     states: new StateReader(clock),
-    projectScopes: new Remembered(),
-    workspaceScopes: new Remembered(WORKSPACE_SCOPES_MAX),
-    workspaceFilters: new Remembered(WORKSPACE_FILTERS_MAX),
-    runOrders: new Remembered(WORKSPACE_SCOPES_MAX),
+    visibleProjectsCache: new VersionedCache(),
+    visibleWorkspacesCache: new VersionedCache(WORKSPACE_SCOPES_MAX),
+    workspaceFilters: new VersionedCache(WORKSPACE_FILTERS_MAX),
+    runOrderCache: new VersionedCache(WORKSPACE_SCOPES_MAX),
   }
 }
 
-function organizationOf(row: { readonly organizationId: string }): string {
+function organizationIdOf(row: { readonly organizationId: string }): string {
   return row.organizationId
 }
 
@@ -82,8 +83,8 @@ export const SITE_SCOPE = ''
 /** Digits of the largest safe integer: zero-padded times sort as strings. */
 const MS_DIGITS = 16
 
-function openLists(store: Store) {
-  const named = { scope: organizationOf, name: nameOf }
+function createLists(store: Store) {
+  const named = { scope: organizationIdOf, name: nameOf }
   return {
     organizations: new ListIndex(store, {
       table: 'organizations',
@@ -100,14 +101,14 @@ function openLists(store: Store) {
     }),
     memberships: new ListIndex(store, {
       table: 'organization_memberships',
-      scope: organizationOf,
+      scope: organizationIdOf,
       name: ({ email }) => email,
       // A change of a username also writes the memberships, so that this index is updated.
       text: ({ email, userId }) => `${store.tables.users.find(userId)?.username ?? ''}\n${email}`,
     }),
     teams: new ListIndex(store, {
       table: 'teams',
-      scope: organizationOf,
+      scope: organizationIdOf,
       // Sorts owners first: a space sorts before every character of a name.
       name: ({ name, isOwners }) => (isOwners ? ` ${name}` : name),
     }),
@@ -116,19 +117,19 @@ function openLists(store: Store) {
     /** Index in the order of the last change. */
     changedWorkspaces: new ListIndex(store, {
       table: 'workspaces',
-      scope: organizationOf,
+      scope: organizationIdOf,
       name: ({ latestChangeMs }) => String(latestChangeMs).padStart(MS_DIGITS, '0'),
       text: nameOf,
     }),
     reservedTagKeys: new ListIndex(store, {
       table: 'reserved_tag_keys',
-      scope: organizationOf,
+      scope: organizationIdOf,
       name: ({ key }) => key,
     }),
     policies: new ListIndex(store, { table: 'run_policies', ...named }),
     policiesByUpdate: new ListIndex(store, {
       table: 'run_policies',
-      scope: organizationOf,
+      scope: organizationIdOf,
       // The time as a string that sorts chronologically; a policy that was never changed comes
       // first.
       name: ({ updatedMs }) => (updatedMs === null ? '' : String(updatedMs).padStart(16, '0')),
@@ -141,5 +142,60 @@ function openLists(store: Store) {
       scope: ({ workspaceId }) => workspaceId,
       name: ({ id }) => id,
     }),
+  }
+}
+
+const ENTRIES_MAX = 1_000
+
+/** Cache of values with a version: a value is computed again if its version has changed. */
+class VersionedCache<T> {
+  readonly #cache: LruCache<string, { readonly version: string; readonly value: T }>
+
+  constructor(entriesMax = ENTRIES_MAX) {
+    this.#cache = new LruCache({ weightMax: entriesMax })
+  }
+
+  getOrCompute(key: string, version: string, compute: () => T): T {
+    const cached = this.#cache.get(key)
+    if (cached?.version === version) return cached.value
+    const value = compute()
+    this.#cache.set(key, { version, value })
+    return value
+  }
+}
+
+/** A list, as seen by the warmer. */
+type WarmableList = Pick<ListIndex<TableName>, 'isReady' | 'indexNextBatch'>
+
+/**
+ * Builds the list indexes after a start in small turns: a hundred thousand rows take seconds, and
+ * other requests must not wait for them.
+ */
+export class ListWarmer {
+  readonly #lists: readonly WarmableList[]
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(lists: readonly WarmableList[]) {
+    this.#lists = lists
+  }
+
+  /** Undefined if all are complete. Concurrent callers share the same work. */
+  warm(): Promise<void> | undefined {
+    if (this.#lists.every(({ isReady }) => isReady)) return undefined
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Stops building. The first request that needs an incomplete index finishes it synchronously. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #run(): Promise<void> {
+    for (const list of this.#lists)
+      while (!this.#isStopped && !list.indexNextBatch()) await setImmediate()
   }
 }

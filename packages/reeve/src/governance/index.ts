@@ -1,19 +1,33 @@
 export {
   callerName,
   findCaller,
-  findSecretOwner,
-  findShownUser,
+  findTokenOwnerId,
+  findPublicUser,
   isSiteAdministrator,
-  siteCaller,
+  siteAdministratorCaller,
   usernameOf,
   type CallerIdentity,
   type GovernanceCaller,
-  type ShownUser,
+  type PublicUser,
 } from './caller.ts'
-export { findAuditSeat, findStreamReader, type StreamReader } from './audit-readers.ts'
-export { openGovernance, type GovernanceContext, type GovernanceHost } from './context.ts'
-export { ListWarmer } from './warm-lists.ts'
-export { suffixPart } from './ids.ts'
+export {
+  type EventStreamClient,
+  findAuditableOrganization,
+  findEventStreamClient,
+  findOrganization,
+  findOrganizationById,
+  findProject,
+  findUpdatableProject,
+  type VisibleOrganization,
+  type VisibleProject,
+} from './authorization.ts'
+export {
+  createGovernanceContext,
+  type GovernanceContext,
+  type GovernanceOptions,
+  ListWarmer,
+} from './context.ts'
+export { idSuffixOf } from './ids.ts'
 export {
   organizationPermissions,
   projectPermissions,
@@ -21,33 +35,25 @@ export {
   workspacePermissions,
   type ProjectRight,
 } from './permissions.ts'
-export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/levels.ts'
+export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/team-access.ts'
 export {
   createProjectAccess,
   deleteProjectAccess,
   findProjectAccess,
   listProjectAccesses,
   updateProjectAccess,
-} from './access/team-projects.ts'
+} from './access/project-access.ts'
 export {
   createWorkspaceAccess,
   deleteWorkspaceAccess,
   findWorkspaceAccess,
   listWorkspaceAccesses,
   updateWorkspaceAccess,
-} from './access/team-workspaces.ts'
-export {
-  findChangeableProject,
-  findProject,
-  findSeat,
-  seatIn,
-  type Seat,
-  type SeenProject,
-} from './standing.ts'
+} from './access/workspace-access.ts'
 export {
   createOrganization,
   deleteOrganization,
-  findOwnedOrganization,
+  findUpdatableOrganization,
   listOrganizations,
   mayCreateOrganizations,
   updateOrganization,
@@ -56,100 +62,107 @@ export {
   acceptMembership,
   deleteMembership,
   findMembership,
-  findMemberManager,
+  findOrganizationToManageMembers,
   inviteMember,
   listMemberships,
-  ownMemberships,
+  listOwnMemberships,
 } from './organizations/memberships.ts'
-export { policyFile } from './policies/enforcement.ts'
-export {
-  findPolicy,
-  findPolicySeat,
-  type PolicyRight,
-  type SeenPolicy,
-} from './policies/find-policy.ts'
-export { listPolicies } from './policies/list-policies.ts'
 export {
   createPolicy,
   deletePolicy,
   draftPolicyProblems,
+  listPolicies,
+  policyFileName,
   updatePolicy,
 } from './policies/policies.ts'
-export { findPolicyCode, policyVersions, uploadPolicyCode } from './policies/policy-code.ts'
-export { findPolicySet, type SeenPolicySet } from './policy-sets/find-policy-set.ts'
-export { listPolicySets } from './policy-sets/list-policy-sets.ts'
 export {
-  createParameter,
-  deleteParameter,
-  findParameter,
-  setParameters,
-  updateParameter,
-} from './policy-sets/parameters.ts'
+  findPolicy,
+  findPolicyOrganization,
+  findPolicySet,
+  type PolicyRight,
+  type VisiblePolicy,
+  type VisiblePolicySet,
+} from './policies/find-policy.ts'
+export { findPolicyCode, listCodeVersions, uploadPolicyCode } from './policies/policy-code.ts'
 export {
   changeSetMembers,
   createPolicySet,
   deletePolicySet,
+  listPolicySets,
   updatePolicySet,
 } from './policy-sets/policy-sets.ts'
-export { setMembers } from './policy-sets/set-members.ts'
-export { changeTagSelectors } from './policy-sets/tag-selectors.ts'
+export {
+  createParameter,
+  deleteParameter,
+  findParameter,
+  listParameters,
+  updateParameter,
+} from './policy-sets/parameters.ts'
+export { changeTagSelectors, listMemberIds } from './policy-sets/scope.ts'
 export {
   createVersion,
   findVersion,
-  setVersions,
+  listVersions,
   uploadVersion,
   uploadVersionByKey,
 } from './policy-sets/versions.ts'
 export {
-  hasPolicies,
+  hasPolicySets,
   readPolicyCode,
   setsForNamespace,
-  type AppliedPolicy,
+  type ApplicablePolicy,
   needsOverrideComment,
-  type AppliedSet,
-  type PolicySource,
-} from './policy-sets/applying-sets.ts'
-export type { TagFilter } from './projects/find-tagged.ts'
-export { listProjects } from './projects/list-projects.ts'
-export { findDestination, moveWorkspaces } from './projects/move-workspaces.ts'
-export { addProjectNamespaces, removeProjectNamespaces } from './projects/project-namespaces.ts'
-export { changeProjectTags, findTaggableProject } from './projects/project-tags.ts'
+  type ApplicablePolicySet,
+  type PolicySetReader,
+} from './policy-sets/applicable-sets.ts'
 export {
+  addFlatTags,
+  changeWorkspaceTags,
+  type EffectiveTag,
+  findTaggableWorkspace,
+  listFlatTags,
+  ownTags,
+  projectEffectiveTags,
+  removeFlatTags,
+  type TagFilter,
+  tagKeyProblems,
+  workspaceEffectiveTags,
+} from './tags/tags.ts'
+export {
+  changeProjectTags,
   createProject,
   deleteProject,
-  findProjectMaker,
+  findOrganizationForNewProject,
+  findTaggableProject,
+  listProjects,
   updateProject,
 } from './projects/projects.ts'
-export {
-  projectEffectiveTags,
-  tagKeyProblems,
-  tagsOf,
-  workspaceEffectiveTags,
-  type EffectiveTag,
-} from './projects/tags.ts'
+export { findMoveDestination, moveWorkspaces } from './workspaces/move-workspaces.ts'
+export { addProjectNamespaces, removeProjectNamespaces } from './projects/project-namespaces.ts'
 export {
   createReservedTagKey,
   deleteReservedTagKey,
   findManagedTagKey,
-  findTagKeyManager,
+  findOrganizationToManageTagKeys,
   listReservedTagKeys,
   updateReservedTagKey,
-  type SeenTagKey,
-} from './reserved-tag-keys/reserved-tag-keys.ts'
-export { changeTeamMembers, type MemberChange } from './teams/team-members.ts'
+  type VisibleTagKey,
+} from './tags/reserved-tag-keys.ts'
 export {
+  changeTeamMembers,
   createTeam,
   deleteTeam,
+  findOrganizationForNewTeam,
   findTeam,
-  findTeamMaker,
   findTeamWith,
   listTeams,
+  type TeamMemberChange,
   updateTeam,
-  type SeenTeam,
-} from './teams/teams.ts'
+  type VisibleTeam,
+} from './teams.ts'
 export {
   createToken,
-  findSingleToken,
+  findUnnamedToken,
   findToken,
   listTeamTokens,
   organizationTokenOwner,
@@ -157,10 +170,10 @@ export {
   teamTokenOwner,
   tokensOf,
   userTokenOwner,
-  type MadeToken,
+  type CreatedToken,
   type TokenOwner,
-} from './tokens/tokens.ts'
-export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users/users.ts'
+} from './tokens.ts'
+export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users.ts'
 export {
   createVariable,
   deleteVariable,
@@ -171,119 +184,121 @@ export {
 } from './variables/variables.ts'
 export type { EffectiveVariable } from './variables/effective-variables.ts'
 export {
-  findSetMaker,
+  findOrganizationForNewVariableSet,
   findVariableSet,
   listVariableSets,
   setsOfProject,
   setsOfWorkspace,
-  type SeenVariableSet,
+  type VisibleVariableSet,
 } from './variable-sets/find-variable-set.ts'
 export { variableSetMembers } from './variable-sets/set-members.ts'
 export {
-  createSetVariable,
-  deleteSetVariable,
-  findSetVariable,
-  setVariables,
-  updateSetVariable,
-} from './variable-sets/set-variables.ts'
-export {
   changeVariableSetMembers,
+  createSetVariable,
   createVariableSet,
+  deleteSetVariable,
   deleteVariableSet,
+  findSetVariable,
+  listSetVariables,
+  updateSetVariable,
   updateVariableSet,
 } from './variable-sets/variable-sets.ts'
-export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-workspace.ts'
+export {
+  createWorkspace,
+  deleteWorkspace,
+  findOrganizationForNewWorkspace,
+  safeDeleteWorkspace,
+  updateWorkspace,
+  type WorkspaceWriteResult,
+} from './workspaces/workspaces.ts'
 export {
   findWorkspace,
   findWorkspaceWith,
-  type SeenWorkspace,
+  type VisibleWorkspace,
   type WorkspaceAddress,
 } from './workspaces/find-workspace.ts'
-export { listWorkspaces, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
+export { listWorkspaces, summarizeRuns, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
 export {
-  findLockable,
+  findWorkspaceToLock,
   forceUnlockWorkspace,
   lockWorkspace,
-  shownHolder,
+  visibleLockHolder,
   unlockWorkspace,
 } from './workspaces/workspace-locks.ts'
-export { runsOf } from './workspaces/workspace-runs.ts'
-export {
-  addFlatTags,
-  changeWorkspaceTags,
-  findTaggableWorkspace,
-  flatTagsOf,
-  removeFlatTags,
-} from './workspaces/workspace-tags.ts'
-export {
-  createWorkspace,
-  findWorkspaceMaker,
-  updateWorkspace,
-  type WrittenWorkspace,
-} from './workspaces/workspaces.ts'
 export {
   archiveConfiguration,
   configurationsOf,
   createConfiguration,
   findConfiguration,
   readConfigurationArchive,
-  type SeenConfiguration,
+  type VisibleConfiguration,
 } from './configuration-versions/configuration-versions.ts'
-export { createState, findStateWriter, type NewState } from './state-versions/create-state.ts'
-export type { StateDigest } from './state-versions/inspect-state.ts'
-export { rollBackState } from './state-versions/roll-back-state.ts'
 export {
-  findOutput,
-  outputsOf,
-  readDigest,
-  type SeenOutput,
-} from './state-versions/state-outputs.ts'
+  type CreatedState,
+  createState,
+  findStateWriter,
+  rollBackState,
+} from './state-versions/create-state.ts'
+export type { StateDigest } from './state-versions/inspect-state.ts'
 export {
   findCurrentState,
+  findOutput,
   findState,
+  listStateOutputs,
   listStates,
+  publicStatus,
+  readDigest,
   readStatePart,
-  shownStatus,
-  type SeenState,
   type StatePart,
+  type VisibleOutput,
+  type VisibleState,
 } from './state-versions/state-versions.ts'
-export { uploadJsonState, uploadState } from './state-versions/upload-state.ts'
+export { uploadJsonState, uploadState } from './state-versions/store-state.ts'
 export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
-export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
-export { createRun } from './runs/create-run.ts'
-export { listRuns, type RunFilter } from './runs/list-runs.ts'
-export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
 export {
-  checkOf,
-  evaluationsOf,
+  findRunForAction,
+  forceCancelAllowedMs,
+  forceCancelRun,
+  forceExecuteRun,
+  isRunCancelable,
+  performRunAction,
+  reportApplyResult,
+} from './runs/run-actions.ts'
+export { createRun } from './runs/create-run.ts'
+export {
   findApply,
   findCheck,
   findEvaluation,
   findPlan,
+  findPolicyCheck,
   findRun,
   findSetOutcome,
   findStage,
-  outcomesOf,
-  stageOf,
-  type SeenCheck,
-  type SeenRun,
-  type SeenStage,
+  findTaskStage,
+  listEvaluations,
+  listOutcomes,
+  listRuns,
+  type RunFilter,
+  type VisibleCheck,
+  type VisibleRun,
+  type VisibleStage,
 } from './runs/find-run.ts'
-export { checkResultOf, dryRunStatusOf, shownSet } from './runs/judged-set.ts'
+export { evaluatePolicySet, evaluateWorkspacePolicies, tryPolicy } from './runs/dry-run.ts'
+export { policyCheckResult, dryRunStatus, toPolicySetVerdict } from './runs/record-evaluation.ts'
 export {
   isCheckOverridable,
   isStageOverridable,
   overrideCheck,
   overrideStage,
-} from './runs/override-policies.ts'
-export { replayPolicy } from './runs/replay-policy.ts'
+} from './runs/overrides.ts'
+export { replayPolicy } from './runs/replay.ts'
 export {
   createRunTrigger,
   deleteRunTrigger,
   findRunTrigger,
   listRunTriggers,
-  type SeenRunTrigger,
-} from './run-triggers/run-triggers.ts'
+  type VisibleRunTrigger,
+} from './run-triggers.ts'
 export {
   createNotificationConfiguration,
   deleteNotificationConfiguration,
@@ -291,33 +306,33 @@ export {
   listNotificationConfigurations,
   updateNotificationConfiguration,
   verifyNotificationConfiguration,
-  type NotifyingContext,
+  type NotificationContext,
 } from './notifications/configurations.ts'
 export { NotificationLoop } from './notifications/notification-loop.ts'
 export {
-  NO_WEBHOOKS,
-  signature,
+  UNSUPPORTED_WEBHOOKS,
+  signBody,
   SIGNATURE_HEADER,
   type Notifier,
-  type WebhookAnswer,
+  type WebhookResponse,
   type WebhookRequest,
   type WebhookSender,
 } from './notifications/send-notification.ts'
-export { AutoDestroyLoop } from './projects/auto-destroy-loop.ts'
-export { DriftLoop, driftOf } from './workspaces/drift-loop.ts'
-export { RunLoop } from './runs/run-loop.ts'
-export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
+export { AutoDestroyLoop, DriftLoop, latestDrift } from './workspaces/scheduled-runs.ts'
+export { RunWorker } from './runs/run-worker.ts'
+export { isConfirmable, isDiscardable, isIdle } from './runs/run-status.ts'
 export {
-  forceCancelMs,
-  forceCancelRun,
-  forceExecuteRun,
-  isRunCancelable,
-} from './runs/execution/cancel-run.ts'
-export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
-export { lostPhase } from './runs/execution/lost-phase.ts'
-export { startedPhaseRows } from './runs/execution/phase-moves.ts'
-export { applyOf } from './runs/execution/phase-rows.ts'
-export { RUNNER_TASK, TICKET_ITEM, ticketPath } from './runs/execution/phase-ticket.ts'
+  findPhase,
+  type PhaseCall,
+  readPhaseState,
+  RUNNER_TASK,
+  startPhase,
+  TICKET_ITEM,
+  ticketPath,
+  writePhaseState,
+} from './runs/execution/phase-access.ts'
+export { recordLostPhase, startPhaseChanges } from './runs/execution/phase-moves.ts'
+export { toRunApply } from './runs/run-changes.ts'
 export {
   finishPhase,
   readPhaseConfiguration,
@@ -325,9 +340,6 @@ export {
   writePhaseFile,
   writePhaseLog,
 } from './runs/execution/phase-results.ts'
-export { readPhaseState, writePhaseState } from './runs/execution/phase-state.ts'
-export { capacityOf, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
-export { findLog, logKey, logLength, readLog } from './runs/execution/run-logs.ts'
-export { tryPolicy } from './runs/try-policy.ts'
-export { readShownPlan } from './runs/shown-plan.ts'
-export { uploadPlan } from './runs/upload-plan.ts'
+export { queueCounts, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
+export { openLogKey, createLogKey, logLength, readLog } from './runs/execution/run-logs.ts'
+export { readRedactedPlan, uploadPlan } from './runs/plans.ts'

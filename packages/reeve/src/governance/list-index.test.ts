@@ -5,7 +5,7 @@ import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { ProjectRow } from '../model/index.ts'
 import { put, remove, type Store } from '../state/index.ts'
 import { aStore } from '../../test/build/store.ts'
-import { ListIndex, type ListOrder, type ListSpec, type ListWish } from './list-index.ts'
+import { ListIndex, type ListOrder, type ListSpec, type ListPageRequest } from './list-index.ts'
 
 function aProject(id: string, name: string, organizationId = 'org-1'): ProjectRow {
   return {
@@ -33,14 +33,17 @@ const SPEC: ListSpec<'projects'> = {
 const ORDERS: readonly ListOrder[] = ['name', '-name', 'newest', 'oldest']
 
 /** Reference implementation of a list. */
-function plainPage(store: Store, wish: ListWish): { keys: readonly string[]; total: number } {
+function plainPage(
+  store: Store,
+  wish: ListPageRequest,
+): { keys: readonly string[]; total: number } {
   const { projects } = store.tables
   const search = (wish.search ?? '').toLowerCase()
   const rows = [...projects.rows()].filter(
     (row) =>
       row.organizationId === wish.scope &&
       row.name.toLowerCase().includes(search) &&
-      (wish.within === undefined || wish.within.has(row.id)),
+      (wish.restrictTo === undefined || wish.restrictTo.has(row.id)),
   )
   const created = (id: string): number => projects.createIndexOf(id) ?? 0
   const byName = (a: ProjectRow, b: ProjectRow): number =>
@@ -65,7 +68,7 @@ const anyWish = fc.record({
   scope: fc.constantFrom('org-1', 'org-2', 'org-3'),
   order: fc.constantFrom(...ORDERS),
   search: fc.option(anyName, { nil: undefined }),
-  within: fc.option(
+  restrictTo: fc.option(
     fc.array(fc.integer({ min: 0, max: 40 })).map((ids) => new Set(ids.map((i) => `prj-${i}`))),
     { nil: undefined },
   ),
@@ -73,7 +76,7 @@ const anyWish = fc.record({
   take: fc.integer({ min: 1, max: 5 }),
 })
 
-test('a page is what filtering and sorting all rows gives, whatever was written before', async () => {
+test('a page equals filtering and sorting all rows, for any sequence of writes', async () => {
   const { store, index } = await anIndex()
   fc.assert(
     fc.property(fc.array(anyChange, { maxLength: 8 }), anyWish, (changes, wish) => {
@@ -92,7 +95,7 @@ test('a page is what filtering and sorting all rows gives, whatever was written 
   await store.close()
 })
 
-test('what was there before is taken in by turns, whatever is written meanwhile', async () => {
+test('existing rows are indexed in batches while others are written', async () => {
   const { store } = await aStore()
   const write = ({ id, scope, name, isGone }: Change): void => {
     const change = isGone ? remove('projects', id) : put('projects', aProject(id, name, scope))
@@ -107,7 +110,7 @@ test('what was there before is taken in by turns, whatever is written meanwhile'
         before.forEach(write)
         const index = new ListIndex(store, SPEC)
         const left = meanwhile.values()
-        while (!index.takeTurn(3)) {
+        while (!index.indexNextBatch(3)) {
           const { value } = left.next()
           if (value !== undefined) write(value)
         }
@@ -119,7 +122,7 @@ test('what was there before is taken in by turns, whatever is written meanwhile'
   await store.close()
 })
 
-test('a page of many costs what is on it: the rows that match are walked, not the table', async () => {
+test('a page costs its size: matching rows are scanned, not the table', async () => {
   const { store, index } = await anIndex()
   const count = 5_000
   const rows = Array.from({ length: count }, (_, i) =>
@@ -130,7 +133,11 @@ test('a page of many costs what is on it: the rows that match are walked, not th
   assert.equal(index.page({ ...common, order: 'name' }).total, count)
   assert.deepEqual(index.page({ ...common, order: 'name', search: 'NAME 4999' }).keys, ['p4999'])
   const few = new Set(['p3', 'p1', 'p2'])
-  assert.deepEqual(index.page({ ...common, order: '-name', within: few }).keys, ['p3', 'p2', 'p1'])
+  assert.deepEqual(index.page({ ...common, order: '-name', restrictTo: few }).keys, [
+    'p3',
+    'p2',
+    'p1',
+  ])
   const deep = index.page({ ...common, order: 'oldest', skip: count - 1 })
   assert.equal(deep.keys.length, 1)
   await store.close()

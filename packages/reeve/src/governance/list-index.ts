@@ -1,6 +1,12 @@
 import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
-import { compareCreation, foldName, type Row, type Store, type TableName } from '../state/index.ts'
+import {
+  compareCreation,
+  normalizeName,
+  type Row,
+  type Store,
+  type TableName,
+} from '../state/index.ts'
 
 /** Order, search text and scope of a list. */
 export interface ListSpec<N extends TableName> {
@@ -8,38 +14,38 @@ export interface ListSpec<N extends TableName> {
   /** The organization; lists never mix scopes. */
   readonly scope: (row: Row<N>) => string
   readonly name: (row: Row<N>) => string
-  /** Text that a search matches, if it is more than the name. */
+  /** Text that a search matches; the name by default. */
   readonly text?: (row: Row<N>) => string
 }
 
 export type ListOrder = 'name' | '-name' | 'newest' | 'oldest'
 
-export interface ListWish {
+export interface ListPageRequest {
   readonly scope: string
   readonly order: ListOrder
-  /** Part of the text, case ignored. */
+  /** Substring of the text, ignoring case. */
   readonly search?: string | undefined
-  /** Only these keys: what the caller may see, what a filter leaves. Undefined: all. */
-  readonly within?: ReadonlySet<string> | undefined
+  /** Restricts the list to these keys, such as those the caller may read; undefined means all. */
+  readonly restrictTo?: ReadonlySet<string> | undefined
   readonly skip: number
   readonly take: number
 }
 
-/** One page of keys and how many there are in all. */
-export interface ListPart {
+/** One page of keys, with the total number. */
+export interface ListPage {
   readonly keys: readonly string[]
   readonly total: number
 }
 
-interface Progress {
-  /** Everything up to this key is in; undefined when nothing is. */
+interface BuildProgress {
+  /** Last indexed key; undefined if none is indexed yet. */
   readonly after: string | undefined
 }
 
-const NOT_BEGUN: Progress = { after: undefined }
+const NOT_STARTED: BuildProgress = { after: undefined }
 
 /** Rows indexed per turn: about ten milliseconds. */
-const TURN_ROWS = 500
+const BATCH_ROWS = 500
 
 interface Entry {
   readonly key: string
@@ -62,50 +68,50 @@ export class ListIndex<N extends TableName> {
   readonly #scopes = new Map<string, Scope>()
   readonly #entries = new Map<string, { readonly scope: string; readonly entry: Entry }>()
   /** Progress of indexing existing rows; undefined when complete. */
-  #progress: Progress | undefined = NOT_BEGUN
+  #progress: BuildProgress | undefined = NOT_STARTED
   /** Scopes whose trigrams are incomplete. */
-  #unspelt: Scope[] = []
+  #withoutTrigrams: Scope[] = []
 
   constructor(store: Store, spec: ListSpec<N>) {
     this.#store = store
     this.#spec = spec
     store.observe(spec.table, {
-      changed: (before, after) => this.#changed(before, after),
+      changed: (before, after) => this.#onRowChanged(before, after),
       reset: () => {
         this.#scopes.clear()
         this.#entries.clear()
-        this.#progress = NOT_BEGUN
-        this.#unspelt = []
+        this.#progress = NOT_STARTED
+        this.#withoutTrigrams = []
       },
     })
   }
 
-  page(wish: ListWish): ListPart {
-    this.takeTurn(Infinity)
-    return this.#scopes.get(wish.scope)?.page(wish) ?? { keys: [], total: 0 }
+  page(request: ListPageRequest): ListPage {
+    this.indexNextBatch(Infinity)
+    return this.#scopes.get(request.scope)?.page(request) ?? { keys: [], total: 0 }
   }
 
   /** Reports whether the index is complete. */
   get isReady(): boolean {
-    return this.#progress === undefined && this.#unspelt.length === 0
+    return this.#progress === undefined && this.#withoutTrigrams.length === 0
   }
 
   /**
    * Indexes up to `rowsMax` existing rows: sort orders first, then trigrams. Returns true when
    * complete.
    */
-  takeTurn(rowsMax = TURN_ROWS): boolean {
-    let left = rowsMax - this.#takeRows(rowsMax)
-    while (left > 0 && !this.isReady) {
-      const scope = this.#unspelt.at(-1)
-      left -= scope?.spell(left) ?? 0
-      if (scope?.isSpelt === true) this.#unspelt.pop()
+  indexNextBatch(rowsMax = BATCH_ROWS): boolean {
+    let remaining = rowsMax - this.#indexRows(rowsMax)
+    while (remaining > 0 && !this.isReady) {
+      const scope = this.#withoutTrigrams.at(-1)
+      remaining -= scope?.indexTrigrams(remaining) ?? 0
+      if (scope?.hasTrigrams === true) this.#withoutTrigrams.pop()
     }
     return this.isReady
   }
 
   /** Indexes the next rows in key order. Returns their number. */
-  #takeRows(rowsMax: number): number {
+  #indexRows(rowsMax: number): number {
     if (this.#progress === undefined) return 0
     const table = this.#store.tables[this.#spec.table]
     let { after } = this.#progress
@@ -124,13 +130,13 @@ export class ListIndex<N extends TableName> {
     return count
   }
 
-  #changed(before: Row<N> | undefined, after: Row<N> | undefined): void {
+  #onRowChanged(before: Row<N> | undefined, after: Row<N> | undefined): void {
     if (before !== undefined) this.#remove(this.#keyOf(before))
     // Rows after the build cursor are indexed later, in their state at that time.
-    if (after !== undefined && this.#isTaken(this.#keyOf(after))) this.#add(after)
+    if (after !== undefined && this.#isIndexed(this.#keyOf(after))) this.#add(after)
   }
 
-  #isTaken(key: string): boolean {
+  #isIndexed(key: string): boolean {
     if (this.#progress === undefined) return true
     const { after } = this.#progress
     return after !== undefined && compareText(key, after) <= 0
@@ -144,10 +150,10 @@ export class ListIndex<N extends TableName> {
   }
 
   #newScope(key: string): Scope {
-    const isSpelt = this.#progress === undefined
-    const scope = new Scope(isSpelt)
+    const hasTrigrams = this.#progress === undefined
+    const scope = new Scope(hasTrigrams)
     this.#scopes.set(key, scope)
-    if (!isSpelt) this.#unspelt.push(scope)
+    if (!hasTrigrams) this.#withoutTrigrams.push(scope)
     return scope
   }
 
@@ -155,18 +161,23 @@ export class ListIndex<N extends TableName> {
     const { scope, name: nameOf, text } = this.#spec
     const key = this.#keyOf(row)
     const createIndex = this.#store.tables[this.#spec.table].createIndexOf(key) ?? 0
-    const name = foldName(nameOf(row))
-    const entry = { key, name, createIndex, text: text === undefined ? name : foldName(text(row)) }
+    const name = normalizeName(nameOf(row))
+    const entry = {
+      key,
+      name,
+      createIndex,
+      text: text === undefined ? name : normalizeName(text(row)),
+    }
     return { scope: scope(row), entry }
   }
 
   #remove(key: string): void {
-    const known = this.#entries.get(key)
-    if (known === undefined) return
+    const indexed = this.#entries.get(key)
+    if (indexed === undefined) return
     this.#entries.delete(key)
-    const scope = this.#scopes.get(known.scope)
-    scope?.delete(known.entry)
-    if (scope?.size === 0) this.#scopes.delete(known.scope)
+    const scope = this.#scopes.get(indexed.scope)
+    scope?.delete(indexed.entry)
+    if (scope?.size === 0) this.#scopes.delete(indexed.scope)
   }
 
   #keyOf(row: Row<N>): string {
@@ -174,9 +185,9 @@ export class ListIndex<N extends TableName> {
   }
 }
 
-const GRAM_CHARS = 3
+const TRIGRAM_LENGTH = 3
 /** Cached search results, for following pages. */
-const SEARCHES_KEPT_MAX = 64
+const CACHED_SEARCHES_MAX = 64
 /**
  * If fewer than one in this many entries match, sorting them is cheaper than scanning the order.
  */
@@ -185,37 +196,37 @@ const SPARSE_SHARE = 16
 class Scope {
   readonly #byName = new SortedList<Entry>(compareName)
   readonly #byCreation = new SortedList<Entry>(compareCreation)
-  readonly #byGram = new Map<string, SortedList<Entry>>()
+  readonly #byTrigram = new Map<string, SortedList<Entry>>()
   readonly #byKey = new Map<string, Entry>()
   /** By search text, in the order of creation. */
-  readonly #searches = new LruCache<string, readonly Entry[]>({ weightMax: SEARCHES_KEPT_MAX })
+  readonly #searches = new LruCache<string, readonly Entry[]>({ weightMax: CACHED_SEARCHES_MAX })
   /**
    * Last entry whose trigrams are indexed. Indexing in the order of creation only appends to the
    * lists, which is cheap.
    */
-  #speltTo: Entry | undefined
-  #isSpelt: boolean
+  #trigramCursor: Entry | undefined
+  #hasAllTrigrams: boolean
 
   constructor(isSpelt: boolean) {
-    this.#isSpelt = isSpelt
+    this.#hasAllTrigrams = isSpelt
   }
 
   /** Reports whether all trigrams are indexed. */
-  get isSpelt(): boolean {
-    return this.#isSpelt
+  get hasTrigrams(): boolean {
+    return this.#hasAllTrigrams
   }
 
   /** Indexes the trigrams of the next entries. Returns their number. */
-  spell(entriesMax: number): number {
+  indexTrigrams(entriesMax: number): number {
     let count = 0
-    for (const entry of this.#byCreation.ascending(this.#speltTo)) {
-      if (entry === this.#speltTo) continue
+    for (const entry of this.#byCreation.ascending(this.#trigramCursor)) {
+      if (entry === this.#trigramCursor) continue
       if (count === entriesMax) return count
-      this.#addGrams(entry)
-      this.#speltTo = entry
+      this.#addTrigrams(entry)
+      this.#trigramCursor = entry
       count++
     }
-    this.#isSpelt = true
+    this.#hasAllTrigrams = true
     return count
   }
 
@@ -228,18 +239,18 @@ class Scope {
     this.#byKey.set(entry.key, entry)
     this.#byName.add(entry)
     this.#byCreation.add(entry)
-    if (this.#hasSpelt(entry)) this.#addGrams(entry)
+    if (this.#hasTrigramsOf(entry)) this.#addTrigrams(entry)
   }
 
-  #hasSpelt(entry: Entry): boolean {
-    if (this.#isSpelt) return true
-    return this.#speltTo !== undefined && compareCreation(entry, this.#speltTo) <= 0
+  #hasTrigramsOf(entry: Entry): boolean {
+    if (this.#hasAllTrigrams) return true
+    return this.#trigramCursor !== undefined && compareCreation(entry, this.#trigramCursor) <= 0
   }
 
-  #addGrams(entry: Entry): void {
-    for (const gram of gramsOf(entry.text)) {
-      const entries = this.#byGram.get(gram) ?? new SortedList<Entry>(compareCreation)
-      this.#byGram.set(gram, entries)
+  #addTrigrams(entry: Entry): void {
+    for (const gram of trigramsOf(entry.text)) {
+      const entries = this.#byTrigram.get(gram) ?? new SortedList<Entry>(compareCreation)
+      this.#byTrigram.set(gram, entries)
       entries.add(entry)
     }
   }
@@ -249,32 +260,32 @@ class Scope {
     this.#byKey.delete(entry.key)
     this.#byName.delete(entry)
     this.#byCreation.delete(entry)
-    for (const gram of gramsOf(entry.text)) {
-      const entries = this.#byGram.get(gram)
+    for (const gram of trigramsOf(entry.text)) {
+      const entries = this.#byTrigram.get(gram)
       entries?.delete(entry)
-      if (entries?.size === 0) this.#byGram.delete(gram)
+      if (entries?.size === 0) this.#byTrigram.delete(gram)
     }
   }
 
-  page(wish: ListWish): ListPart {
-    const { skip, take, within } = wish
-    const text = foldName(wish.search ?? '')
-    const matches = this.#matches(text, within)
+  page(request: ListPageRequest): ListPage {
+    const { skip, take, restrictTo } = request
+    const text = normalizeName(request.search ?? '')
+    const matches = this.#matches(text, restrictTo)
     const total = matches === undefined ? this.size : matches.length
     if (skip >= total) return { keys: [], total }
     if (matches !== undefined && matches.length * SPARSE_SHARE < this.size) {
-      const sorted = matches.toSorted(compareBy(wish.order)).slice(skip, skip + take)
+      const sorted = matches.toSorted(compareBy(request.order)).slice(skip, skip + take)
       return { keys: sorted.map(({ key }) => key), total }
     }
-    // A page near the end is read backwards.
+    // A page near the end is read in reverse order.
     const isNearEnd = skip + take > total / 2
     const count = Math.min(take, total - skip)
-    const walk = this.#walk(isNearEnd ? REVERSED[wish.order] : wish.order)
-    let left = isNearEnd ? total - skip - count : skip
+    const entries = this.#entriesInOrder(isNearEnd ? REVERSED[request.order] : request.order)
+    let toSkip = isNearEnd ? total - skip - count : skip
     const keys: string[] = []
-    for (const { key, text: own } of walk) {
-      if (within?.has(key) === false || !own.includes(text)) continue
-      if (left-- > 0) continue
+    for (const { key, text: entryText } of entries) {
+      if (restrictTo?.has(key) === false || !entryText.includes(text)) continue
+      if (toSkip-- > 0) continue
       keys.push(key)
       if (keys.length === count) break
     }
@@ -282,22 +293,25 @@ class Scope {
   }
 
   /** Returns the entries that match the search and the given keys; undefined if all do. */
-  #matches(text: string, within: ReadonlySet<string> | undefined): readonly Entry[] | undefined {
+  #matches(
+    text: string,
+    restrictTo: ReadonlySet<string> | undefined,
+  ): readonly Entry[] | undefined {
     const found = text === '' ? undefined : this.#search(text)
-    if (within === undefined) return found
-    if (found !== undefined && found.length < within.size)
-      return found.filter(({ key }) => within.has(key))
-    const left: Entry[] = []
-    for (const key of within) {
+    if (restrictTo === undefined) return found
+    if (found !== undefined && found.length < restrictTo.size)
+      return found.filter(({ key }) => restrictTo.has(key))
+    const matching: Entry[] = []
+    for (const key of restrictTo) {
       const entry = this.#byKey.get(key)
-      if (entry?.text.includes(text) === true) left.push(entry)
+      if (entry?.text.includes(text) === true) matching.push(entry)
     }
-    return left
+    return matching
   }
 
   #search(text: string): readonly Entry[] {
-    const known = this.#searches.get(text)
-    if (known !== undefined) return known
+    const cached = this.#searches.get(text)
+    if (cached !== undefined) return cached
     const found: Entry[] = []
     for (const entry of this.#candidates(text)) if (entry.text.includes(text)) found.push(entry)
     this.#searches.set(text, found)
@@ -305,17 +319,17 @@ class Scope {
   }
 
   #candidates(text: string): Iterable<Entry> {
-    if (text.length < GRAM_CHARS) return this.#byKey.values()
+    if (text.length < TRIGRAM_LENGTH) return this.#byKey.values()
     let rarest: SortedList<Entry> | undefined
-    for (const gram of gramsOf(text)) {
-      const entries = this.#byGram.get(gram)
+    for (const gram of trigramsOf(text)) {
+      const entries = this.#byTrigram.get(gram)
       if (entries === undefined) return []
       if (rarest === undefined || entries.size < rarest.size) rarest = entries
     }
     return rarest?.ascending() ?? []
   }
 
-  #walk(order: ListOrder): Iterable<Entry> {
+  #entriesInOrder(order: ListOrder): Iterable<Entry> {
     switch (order) {
       case 'name':
         return this.#byName.ascending()
@@ -329,10 +343,11 @@ class Scope {
   }
 }
 
-function gramsOf(text: string): ReadonlySet<string> {
-  const grams = new Set<string>()
-  for (let at = 0; at + GRAM_CHARS <= text.length; at++) grams.add(text.slice(at, at + GRAM_CHARS))
-  return grams
+function trigramsOf(text: string): ReadonlySet<string> {
+  const trigrams = new Set<string>()
+  for (let start = 0; start + TRIGRAM_LENGTH <= text.length; start++)
+    trigrams.add(text.slice(start, start + TRIGRAM_LENGTH))
+  return trigrams
 }
 
 const REVERSED = {
@@ -357,4 +372,39 @@ function compareBy(order: ListOrder): (a: Entry, b: Entry) => number {
     case 'newest':
       return (a, b) => compareCreation(b, a)
   }
+}
+
+interface KeyIndex {
+  keysByIndex(index: string, group: string): Iterable<string>
+  createIndexOf(key: string): number | undefined
+}
+
+interface RowIndex<R> extends KeyIndex {
+  get(key: string): R
+}
+
+/** Returns the keys of an index group in the order of creation, without decoding rows. */
+export function keysByCreation(table: KeyIndex, index: string, group: string): readonly string[] {
+  return [...table.keysByIndex(index, group)]
+    .map((key) => ({ key, createIndex: table.createIndexOf(key) ?? 0 }))
+    .toSorted(compareCreation)
+    .map(({ key }) => key)
+}
+
+/** Returns the rows of an index group in the order of creation. */
+export function rowsByCreation<R>(table: RowIndex<R>, index: string, group: string): readonly R[] {
+  return keysByCreation(table, index, group).map((key) => table.get(key))
+}
+
+/**
+ * Returns the intersection of the sets; undefined stands for everything. Iterates over the
+ * smallest.
+ */
+export function intersect(
+  sets: readonly (ReadonlySet<string> | undefined)[],
+): ReadonlySet<string> | undefined {
+  const bounded = sets.filter((one) => one !== undefined).toSorted((a, b) => a.size - b.size)
+  const [smallest, ...others] = bounded
+  if (smallest === undefined || others.length === 0) return smallest
+  return new Set([...smallest].filter((key) => others.every((one) => one.has(key))))
 }

@@ -3,29 +3,29 @@ import { test } from 'node:test'
 import { v2 } from '@reeve/contract'
 import fc from 'fast-check'
 import type { OrganizationAccess } from '../model/index.ts'
-import { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/levels.ts'
+import { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/team-access.ts'
 import {
-  closeAccess,
+  withImpliedAccess,
   IMPLIED_ACCESS,
   organizationPermissions,
   projectRights,
-  STRANGER,
+  NO_ROLE,
   teamRights,
   workspacePermissions,
   workspaceRights,
-  type ProjectFacts,
-  type Standing,
-  type WorkspaceFacts,
+  type ProjectAccessInput,
+  type OrganizationRole,
+  type WorkspaceAccessInput,
 } from './permissions.ts'
 
-function holding(...access: readonly OrganizationAccess[]): Standing {
-  return { ...STRANGER, isMember: true, access: closeAccess(new Set(access)) }
+function holding(...access: readonly OrganizationAccess[]): OrganizationRole {
+  return { ...NO_ROLE, isMember: true, access: withImpliedAccess(new Set(access)) }
 }
 
 function projectFacts(
   level?: v2.ProjectAccessLevel,
-  fields: Partial<ProjectFacts> = {},
-): ProjectFacts {
+  fields: Partial<ProjectAccessInput> = {},
+): ProjectAccessInput {
   const accesses = level === undefined ? [] : [{ access: level, ...PROJECT_LEVELS[level] }]
   return {
     isDefault: false,
@@ -60,7 +60,7 @@ for (const { level, holds } of PROJECT_CASES)
     assert.equal(rightsIn(projectRights(holding(), projectFacts(level))), holds)
   })
 
-test('project rights: who may change everything by a custom access takes no tags away', () => {
+test('project rights: custom access that may change settings does not remove tags', () => {
   const custom = projectFacts('custom')
   const accesses = custom.accesses.map((one) => ({
     ...one,
@@ -86,7 +86,7 @@ for (const { access, isDefault, holds } of ACCESS_CASES)
     assert.equal(rightsIn(projectRights(holding(access), facts)), holds)
   })
 
-test('project rights: force needs the setting of the organization, or an owner', () => {
+test('project rights: force requires the setting of the organization, or an owner', () => {
   const admin = projectFacts('admin', { allowForceDelete: true })
   assert.equal(projectRights(holding(), admin).forceDestroy, true)
   assert.equal(projectRights(holding(), projectFacts('admin')).forceDestroy, false)
@@ -113,7 +113,7 @@ const WORKSPACE_CASES = [
 ] as const
 for (const { level, holds } of WORKSPACE_CASES)
   test(`workspace rights: ${level} access gives ${holds}`, () => {
-    const facts: WorkspaceFacts = {
+    const facts: WorkspaceAccessInput = {
       projectAccesses: [],
       accesses: [{ access: level, values: WORKSPACE_LEVELS[level] }],
       allowForceDelete: false,
@@ -121,7 +121,7 @@ for (const { level, holds } of WORKSPACE_CASES)
     assert.equal(rightsIn(workspaceRights(holding(), facts)), holds)
   })
 
-test('workspace rights: a token of the organization may do everything but start runs', () => {
+test('workspace rights: an organization token may do everything but start runs', () => {
   const token = { ...holding(), isOwner: true, isOrganizationToken: true }
   const rights = workspaceRights(token, {
     projectAccesses: [],
@@ -138,16 +138,16 @@ test('workspace rights: a token of the organization may do everything but start 
   ])
 })
 
-test('workspace rights: an override is held by its own access, or delegated and given', () => {
+test('workspace rights: an override requires its own access, or delegation', () => {
   const base = { projectAccesses: [], allowForceDelete: false }
-  const given: WorkspaceFacts = {
+  const given: WorkspaceAccessInput = {
     ...base,
     accesses: [
       { access: 'custom', values: { ...WORKSPACE_LEVELS.custom, 'policy-overrides': true } },
     ],
   }
-  const none: WorkspaceFacts = { ...base, accesses: [] }
-  const may = (standing: Standing, facts: WorkspaceFacts): boolean =>
+  const none: WorkspaceAccessInput = { ...base, accesses: [] }
+  const may = (standing: OrganizationRole, facts: WorkspaceAccessInput): boolean =>
     workspaceRights(standing, facts).overridePolicies
   assert.equal(may(holding('manage-policy-overrides'), none), true)
   assert.equal(may(holding('delegate-policy-overrides'), none), false)
@@ -155,14 +155,14 @@ test('workspace rights: an override is held by its own access, or delegated and 
   assert.equal(may(holding(), given), false)
 })
 
-test('team rights: a stranger reads no team, not even an open one', () => {
+test('team rights: a caller who is not a member reads no team, not even a visible one', () => {
   const team = {
     id: 'team-1',
     isOwners: false,
     visibility: 'organization',
     allowMemberTokenManagement: true,
   } as const
-  assert.equal(rightsIn(teamRights(STRANGER, team)), '')
+  assert.equal(rightsIn(teamRights(NO_ROLE, team)), '')
 })
 
 const anyAccess = fc.uniqueArray(fc.constantFrom(...v2.ORGANIZATION_ACCESS))
@@ -170,10 +170,10 @@ const anyLevels = fc.array(fc.constantFrom(...v2.PROJECT_ACCESS_LEVELS), { maxLe
 
 const anyGrants = fc.record({ a: anyAccess, b: anyAccess, some: anyLevels, more: anyLevels })
 
-test('grants add up: more access never takes a right away', () => {
+test('grants are additive: more access never removes a right', () => {
   fc.assert(
     fc.property(anyGrants, ({ a, b, some, more }) => {
-      const facts = (levels: readonly v2.ProjectAccessLevel[]): ProjectFacts => ({
+      const facts = (levels: readonly v2.ProjectAccessLevel[]): ProjectAccessInput => ({
         ...projectFacts(),
         accesses: levels.map((access) => ({ access, ...PROJECT_LEVELS[access] })),
       })
@@ -189,11 +189,11 @@ test('grants add up: more access never takes a right away', () => {
   )
 })
 
-test('access: what follows is closed, so closing again adds nothing', () => {
+test('access: implied access is complete, so adding it again changes nothing', () => {
   fc.assert(
     fc.property(anyAccess, (access) => {
-      const closed = closeAccess(new Set(access))
-      assert.deepEqual(closeAccess(closed), closed)
+      const closed = withImpliedAccess(new Set(access))
+      assert.deepEqual(withImpliedAccess(closed), closed)
       for (const [name, ...implied] of IMPLIED_ACCESS)
         if (closed.has(name)) assert.ok(implied.every((one) => closed.has(one)))
     }),

@@ -13,7 +13,7 @@ import type {
  */
 
 /** Role of a caller in one organization. */
-export interface Standing {
+export interface OrganizationRole {
   /** Whether the organization is visible to the caller. */
   readonly isMember: boolean
   /** Owners team, organization token or site administrator: all permissions. */
@@ -26,7 +26,7 @@ export interface Standing {
 }
 
 /** Role of a caller who is not a member. */
-export const STRANGER: Standing = {
+export const NO_ROLE: OrganizationRole = {
   isMember: false,
   isOwner: false,
   isOrganizationToken: false,
@@ -38,27 +38,27 @@ type Flags<Names extends readonly string[]> = { readonly [N in Names[number]]: b
 
 export type OrganizationPermissions = Flags<typeof v2.ORGANIZATION_PERMISSIONS>
 
-export function organizationPermissions(standing: Standing): OrganizationPermissions {
-  const { isMember, isOwner, access } = standing
-  const holds = (name: OrganizationAccess): boolean => isOwner || access.has(name)
+export function organizationPermissions(role: OrganizationRole): OrganizationPermissions {
+  const { isMember, isOwner, access } = role
+  const hasAccess = (name: OrganizationAccess): boolean => isOwner || access.has(name)
   return {
     'can-update': isOwner,
-    'can-destroy': isOwner && !standing.isOrganizationToken,
+    'can-destroy': isOwner && !role.isOrganizationToken,
     'can-traverse': isMember,
-    'can-create-team': holds('manage-teams'),
+    'can-create-team': hasAccess('manage-teams'),
     // At least in the default project; each project has its own permission.
-    'can-create-workspace': holds('manage-workspaces') || holds('manage-projects'),
-    'can-create-project': holds('manage-projects'),
-    'can-manage-users': holds('manage-membership'),
-    'can-manage-tags': holds('manage-projects'),
-    'can-read-policies': holds('manage-policies') || holds('read-policies'),
-    'can-update-policies': holds('manage-policies'),
+    'can-create-workspace': hasAccess('manage-workspaces') || hasAccess('manage-projects'),
+    'can-create-project': hasAccess('manage-projects'),
+    'can-manage-users': hasAccess('manage-membership'),
+    'can-manage-tags': hasAccess('manage-projects'),
+    'can-read-policies': hasAccess('manage-policies') || hasAccess('read-policies'),
+    'can-update-policies': hasAccess('manage-policies'),
     'can-update-api-token': isOwner,
   }
 }
 
 /** Inputs of the permissions on one project, besides the role. */
-export interface ProjectFacts {
+export interface ProjectAccessInput {
   readonly isDefault: boolean
   /** Accesses of the caller's teams to the project. */
   readonly accesses: readonly Pick<TeamProjectRow, 'access' | 'projectAccess' | 'workspaceAccess'>[]
@@ -84,7 +84,7 @@ export interface ProjectRights {
 }
 export type ProjectRight = keyof ProjectRights
 
-const READS_WORKSPACES: readonly OrganizationAccess[] = [
+const WORKSPACE_READ_ACCESS: readonly OrganizationAccess[] = [
   'manage-workspaces',
   'read-workspaces',
   'manage-policies',
@@ -92,34 +92,35 @@ const READS_WORKSPACES: readonly OrganizationAccess[] = [
   'manage-agent-pools',
 ]
 
-export function projectRights(standing: Standing, facts: ProjectFacts): ProjectRights {
-  const { isOwner, access } = standing
-  const manages = isOwner || access.has('manage-projects')
-  const any = (test: (one: ProjectFacts['accesses'][number]) => boolean): boolean =>
-    manages || facts.accesses.some(test)
-  const readsAll = access.has('read-projects') || READS_WORKSPACES.some((name) => access.has(name))
-  const destroy = any(({ projectAccess }) => projectAccess.settings === 'delete')
+export function projectRights(role: OrganizationRole, input: ProjectAccessInput): ProjectRights {
+  const { isOwner, access } = role
+  const managesProjects = isOwner || access.has('manage-projects')
+  const anyAccess = (test: (one: ProjectAccessInput['accesses'][number]) => boolean): boolean =>
+    managesProjects || input.accesses.some(test)
+  const readsAll =
+    access.has('read-projects') || WORKSPACE_READ_ACCESS.some((name) => access.has(name))
+  const destroy = anyAccess(({ projectAccess }) => projectAccess.settings === 'delete')
   const deletesWorkspaces =
-    access.has('manage-workspaces') || any(({ workspaceAccess }) => workspaceAccess.delete)
+    access.has('manage-workspaces') || anyAccess(({ workspaceAccess }) => workspaceAccess.delete)
   return {
-    read: manages || readsAll || facts.accesses.length > 0 || facts.hasWorkspaceAccess,
-    update: any(({ projectAccess }) => projectAccess.settings !== 'read'),
+    read: managesProjects || readsAll || input.accesses.length > 0 || input.hasWorkspaceAccess,
+    update: anyAccess(({ projectAccess }) => projectAccess.settings !== 'read'),
     destroy,
-    forceDestroy: isOwner || (facts.allowForceDelete && destroy && deletesWorkspaces),
+    forceDestroy: isOwner || (input.allowForceDelete && destroy && deletesWorkspaces),
     createWorkspace:
-      any(({ workspaceAccess }) => workspaceAccess.create) ||
-      (facts.isDefault && access.has('manage-workspaces')),
-    moveWorkspace: any(({ workspaceAccess }) => workspaceAccess.move),
-    manageTags: any(isWriter),
+      anyAccess(({ workspaceAccess }) => workspaceAccess.create) ||
+      (input.isDefault && access.has('manage-workspaces')),
+    moveWorkspace: anyAccess(({ workspaceAccess }) => workspaceAccess.move),
+    manageTags: anyAccess(isWriter),
     // Only the admin level, regardless of custom access.
-    replaceTags: any(({ access: level }) => level === 'admin'),
-    readTeams: any(({ projectAccess }) => projectAccess.teams !== 'none'),
-    manageTeams: any(({ projectAccess }) => projectAccess.teams === 'manage'),
+    replaceTags: anyAccess(({ access: level }) => level === 'admin'),
+    readTeams: anyAccess(({ projectAccess }) => projectAccess.teams !== 'none'),
+    manageTeams: anyAccess(({ projectAccess }) => projectAccess.teams === 'manage'),
   }
 }
 
 /** Adding tags requires the write role or higher. */
-function isWriter({ access, projectAccess }: ProjectFacts['accesses'][number]): boolean {
+function isWriter({ access, projectAccess }: ProjectAccessInput['accesses'][number]): boolean {
   if (access === 'custom') return projectAccess.settings !== 'read'
   return access !== 'read'
 }
@@ -139,9 +140,9 @@ export function projectPermissions(rights: ProjectRights): ProjectPermissions {
 }
 
 /** Inputs of the permissions on one workspace, besides the role. */
-export interface WorkspaceFacts {
+export interface WorkspaceAccessInput {
   /** Accesses of the caller's teams to its project. */
-  readonly projectAccesses: ProjectFacts['accesses']
+  readonly projectAccesses: ProjectAccessInput['accesses']
   /** Accesses of the caller's teams to the workspace itself. */
   readonly accesses: readonly Pick<TeamWorkspaceRow, 'access' | 'values'>[]
   readonly allowForceDelete: boolean
@@ -170,50 +171,53 @@ export interface WorkspaceRights {
 }
 export type WorkspaceRight = keyof WorkspaceRights
 
-export function workspaceRights(standing: Standing, facts: WorkspaceFacts): WorkspaceRights {
-  const { isOwner, access } = standing
-  const manages = isOwner || access.has('manage-workspaces')
-  const { projectAccesses, accesses } = facts
+export function workspaceRights(
+  role: OrganizationRole,
+  input: WorkspaceAccessInput,
+): WorkspaceRights {
+  const { isOwner, access } = role
+  const managesWorkspaces = isOwner || access.has('manage-workspaces')
+  const { projectAccesses, accesses } = input
   const values = [
     ...projectAccesses.map(({ workspaceAccess }) => workspaceAccess),
     ...accesses.map((one) => one.values),
   ]
-  const any = (test: (one: (typeof values)[number]) => boolean): boolean =>
-    manages || values.some(test)
+  const anyValues = (test: (one: (typeof values)[number]) => boolean): boolean =>
+    managesWorkspaces || values.some(test)
   const isAdmin =
-    manages ||
+    managesWorkspaces ||
     accesses.some((one) => one.access === 'admin') ||
     projectAccesses.some((one) => one.access === 'admin')
-  const maintains = isAdmin || projectAccesses.some((one) => one.access === 'maintain')
-  const destroy = maintains || projectAccesses.some((one) => one.workspaceAccess.delete)
-  const mayRun = !standing.isOrganizationToken
-  const locks =
-    manages ||
+  const isMaintainer = isAdmin || projectAccesses.some((one) => one.access === 'maintain')
+  const destroy = isMaintainer || projectAccesses.some((one) => one.workspaceAccess.delete)
+  const mayRun = !role.isOrganizationToken
+  const mayLock =
+    managesWorkspaces ||
     projectAccesses.some(({ workspaceAccess }) => workspaceAccess.locking) ||
     accesses.some((one) => one.values['workspace-locking'])
-  const plans = any(({ runs }) => runs !== 'read')
+  const mayPlan = anyValues(({ runs }) => runs !== 'read')
   return {
     read:
-      manages ||
+      managesWorkspaces ||
       values.length > 0 ||
       access.has('manage-projects') ||
       access.has('read-projects') ||
-      READS_WORKSPACES.some((name) => access.has(name)),
-    update: maintains,
+      WORKSPACE_READ_ACCESS.some((name) => access.has(name)),
+    update: isMaintainer,
     destroy,
-    forceDestroy: isOwner || (facts.allowForceDelete && destroy),
-    queuePlan: mayRun && plans,
-    queueApply: mayRun && any(({ runs }) => runs === 'apply'),
-    lock: locks,
+    forceDestroy: isOwner || (input.allowForceDelete && destroy),
+    queuePlan: mayRun && mayPlan,
+    queueApply: mayRun && anyValues(({ runs }) => runs === 'apply'),
+    lock: mayLock,
     forceUnlock: isAdmin,
-    readVariables: any(({ variables }) => variables !== 'none'),
-    updateVariables: any(({ variables }) => variables === 'write'),
-    readState: any((one) => READS_STATE.has(one['state-versions'])),
-    readOutputs: any((one) => one['state-versions'] !== 'none'),
+    readVariables: anyValues(({ variables }) => variables !== 'none'),
+    updateVariables: anyValues(({ variables }) => variables === 'write'),
+    readState: anyValues((one) => STATE_READ_LEVELS.has(one['state-versions'])),
+    readOutputs: anyValues((one) => one['state-versions'] !== 'none'),
     // State can be changed without a run only by callers who may run, which excludes organization
     // tokens.
-    writeState: mayRun && any((one) => one['state-versions'] === 'write'),
-    manageTags: plans,
+    writeState: mayRun && anyValues((one) => one['state-versions'] === 'write'),
+    manageTags: mayPlan,
     replaceTags: isAdmin,
     overridePolicies:
       isOwner ||
@@ -224,7 +228,7 @@ export function workspaceRights(standing: Standing, facts: WorkspaceFacts): Work
 }
 
 /** Values of `state-versions` that include more than outputs. */
-const READS_STATE: ReadonlySet<string> = new Set(['read', 'write'])
+const STATE_READ_LEVELS: ReadonlySet<string> = new Set(['read', 'write'])
 
 export type WorkspacePermissions = Flags<typeof v2.WORKSPACE_PERMISSIONS>
 
@@ -260,21 +264,22 @@ export interface TeamRights {
 }
 
 export function teamRights(
-  standing: Standing,
+  role: OrganizationRole,
   team: Pick<TeamRow, 'id' | 'isOwners' | 'visibility' | 'allowMemberTokenManagement'>,
 ): TeamRights {
-  const { isOwner, isMember, access, teamIds } = standing
-  const isIn = teamIds.has(team.id)
+  const { isOwner, isMember, access, teamIds } = role
+  const isTeamMember = teamIds.has(team.id)
   // Only an owner may add owners, or manage tokens of the owners team.
-  const manages = isOwner || (!team.isOwners && access.has('manage-teams'))
-  const seesSecret = isOwner || access.has('access-secret-teams') || access.has('manage-teams')
+  const managesTeam = isOwner || (!team.isOwners && access.has('manage-teams'))
+  const seesSecretTeams = isOwner || access.has('access-secret-teams') || access.has('manage-teams')
   return {
-    read: isMember && (team.visibility === 'organization' || isIn || seesSecret),
-    update: manages,
-    destroy: manages && !team.isOwners,
+    read: isMember && (team.visibility === 'organization' || isTeamMember || seesSecretTeams),
+    update: managesTeam,
+    destroy: managesTeam && !team.isOwners,
     updateMembers: isOwner || (!team.isOwners && access.has('manage-membership')),
     updateAccess: !team.isOwners && (isOwner || access.has('manage-organization-access')),
-    manageTokens: manages || (isIn && !team.isOwners && team.allowMemberTokenManagement),
+    manageTokens:
+      managesTeam || (isTeamMember && !team.isOwners && team.allowMemberTokenManagement),
   }
 }
 
@@ -292,13 +297,13 @@ export function teamPermissions(rights: TeamRights): TeamPermissions {
 }
 
 /** Returns the access with all implied access, which is also what documents show. */
-export function closeAccess(
+export function withImpliedAccess(
   access: ReadonlySet<OrganizationAccess>,
 ): ReadonlySet<OrganizationAccess> {
-  const closed = new Set(access)
+  const withImplied = new Set(access)
   for (const [name, ...implied] of IMPLIED_ACCESS)
-    if (closed.has(name)) for (const one of implied) closed.add(one)
-  return closed
+    if (withImplied.has(name)) for (const one of implied) withImplied.add(one)
+  return withImplied
 }
 
 /** Ordered so that a single pass yields the transitive closure. */

@@ -6,12 +6,12 @@ import { v1Routes } from '@reeve/contract'
 import type { FastifyInstance } from 'fastify'
 import {
   findCaller,
-  findSecretOwner,
-  findStreamReader,
+  findTokenOwnerId,
+  findEventStreamClient,
   ListWarmer,
-  NO_WEBHOOKS,
-  openGovernance,
-  siteCaller,
+  UNSUPPORTED_WEBHOOKS,
+  createGovernanceContext,
+  siteAdministratorCaller,
   type GovernanceContext,
   type WebhookSender,
 } from '../governance/index.ts'
@@ -20,24 +20,22 @@ import type { Clock, Random } from '@reeve/kit/clock.ts'
 import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { LIMITS } from '../model/index.ts'
 import {
-  NodeRequests,
+  NodeRpcClient,
   type Authenticator,
-  type EventHub,
+  type EventBroker,
   type NodeSessions,
   type WorkloadContext,
 } from '../workload/index.ts'
-import { NodeChannelServer, type NodeChannelHost } from './agent/node-channel.ts'
-import { StreamChannelServer } from './agent/stream-channel.ts'
-import { governanceActor, organizationOfRequest } from './audit/actors.ts'
-import { AuditLog } from './audit/audit-log.ts'
+import { NodeChannelServer, type NodeChannelDeps } from './agent/node-channel.ts'
+import { NodeStreamServer } from './agent/stream-channel.ts'
+import { AuditLog, governanceActor, organizationOfRequest } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { mountDiscovery } from './discovery.ts'
 import { mountDocs } from './docs/mount-docs.ts'
-import { Lifecycle } from './lifecycle.ts'
-import { limitMetrics } from './metrics/limit-metrics.ts'
-import { metricSources } from './metrics/metric-sources.ts'
-import { Metrics, type MetricSources } from './metrics/metrics.ts'
-import { PageGuard } from './page-guard.ts'
+import { GracefulShutdown } from './transport/shutdown.ts'
+import { limitMetrics, metricSources } from './metrics/metric-sources.ts'
+import { Metrics, type GaugeSources } from './metrics/metrics.ts'
+import { CrossOriginGuard } from './transport/cross-origin.ts'
 import { Admission } from './pipeline/admission.ts'
 import { ParkedQueries } from './pipeline/blocking.ts'
 import { NOT_STALE, type LeaderRouter } from './pipeline/leader-routing.ts'
@@ -47,21 +45,20 @@ import type { RegionRouter } from './pipeline/region-routing.ts'
 import { RequestTracing } from './pipeline/request-tracing.ts'
 import { RequestRouting } from './pipeline/routing.ts'
 import { serveUpgrades } from './pipeline/upgrades.ts'
-import type { PortSecurity } from './port-security.ts'
-import { QuickAnswers } from './transport/quick-answer.ts'
 import {
-  createShell,
-  setHeaders,
-  sharedHeaders,
+  createHttpServer,
+  defaultResponseHeaders,
   type HttpLog,
-  type ShellOptions,
+  type HttpServerOptions,
+  type ListenerTls,
+  setHeaders,
 } from './server.ts'
-import { limitConnections } from './transport/connections.ts'
-import { openFilesUse } from './transport/open-files.ts'
-import { TurnedAway } from './turned-away.ts'
+import { FastResponseWriter } from './transport/fast-response.ts'
+import { limitConnections, openFilesUsage } from './transport/connections.ts'
+import { RejectedConnectionLog } from './transport/rejected-connections.ts'
 import { mountUi } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
-import { ExecChannelServer, type ExecChannelHost } from './v1/exec-channel.ts'
+import { ExecChannelServer, type ExecChannelDeps } from './v1/exec-channel.ts'
 import type { Endpoint } from './v1/endpoint.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
@@ -69,13 +66,13 @@ import { mountV1 } from './v1/mount.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
 import { notificationConfigurationEndpoints } from './v2/notification-configurations.ts'
-import { LargeBodies } from './v2/large-bodies.ts'
-import { mountV2 } from './v2/mount.ts'
+import { LargeBodyParser } from './v2/large-bodies.ts'
+import { mountV2 } from './v2/api.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
-  readonly hub: EventHub
+  readonly hub: EventBroker
   readonly sessions: NodeSessions
   readonly random: Random
   readonly agent: AgentInfo
@@ -84,8 +81,8 @@ export interface AppOptions {
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
   /** Restricts the server to documented members of the runtime's HTTP classes. */
-  readonly plainHttp: boolean
-  readonly onAnswered?: ShellOptions['onAnswered']
+  readonly usesPlainHttp: boolean
+  readonly onCompleted?: HttpServerOptions['onCompleted']
   /** Requests per second of one user on `/api/v2`; unlimited unless given. */
   readonly requestsPerSecond?: number
   /** Limits per client; unlimited unless given. */
@@ -103,7 +100,7 @@ export interface AppOptions {
   /** Heartbeat interval of nodes. */
   readonly heartbeatMs: () => number
   /** Called for every message of a node. */
-  readonly seen: (nodeId: string) => void
+  readonly onNodeSeen: (nodeId: string) => void
   /** Folder of the built web UI; without one a page reports that the UI is not installed. */
   readonly webFolder?: string
   /** Folder of the Markdown documentation. */
@@ -113,11 +110,11 @@ export interface AppOptions {
   /** Other regions, where any are configured. */
   readonly regions?: RegionRouter
   /** TLS settings, including the certificates required of nodes. */
-  readonly security?: PortSecurity
+  readonly security?: ListenerTls
   /** Sends notifications of runs; none are sent unless given. */
   readonly webhooks?: WebhookSender
   /** Additional metrics. */
-  readonly metrics?: MetricSources
+  readonly metrics?: GaugeSources
   /** Alternative names of headers and fields; none unless given. */
   readonly aliases?: Aliases
 }
@@ -137,59 +134,57 @@ export interface App {
 export function createApp(options: AppOptions): App {
   const { context, hub, sessions } = options
   const { clock } = context
-  const lifecycle = new Lifecycle()
+  const lifecycle = new GracefulShutdown()
   const requests = createNodeRequests(options)
   const parked = createParkedQueries(options)
   const audit = new AuditLog({ ...context, log: options.log })
   const channels = createChannels({ ...options, requests, audit, clock })
-  const governance = openGovernance(context)
+  const governance = createGovernanceContext(context)
   const stages = createStages(options, createAdmission(options, governance))
   const { admission, pipeline, tracing } = stages
   const eventStreams = createEventStreamSlots(options)
   const logFollowers = new TenantSlots('server_log_followers_max', LIMITS.serverLogFollowersMax)
-  const ownSlots = [parked.slots, eventStreams, logFollowers]
+  const serverSlots = [parked.slots, eventStreams, logFollowers]
   const measured = { requests, parked, admission }
   const limits = limitMetrics(clock, async () => [
-    ...admission.limitUses,
-    ...[...ownSlots, ...Object.values(requests.streamSlots)].map((slots) => slots.usage()),
+    ...admission.limitUsages,
+    ...[...serverSlots, ...Object.values(requests.streamSlots)].map((slots) => slots.usage()),
     await connections(),
-    ...(await openFilesUse()),
+    ...(await openFilesUsage()),
   ])
   const metrics = new Metrics(clock, metricSources(options, measured), limits)
-  const aliases = aliasesOf(options)
-  const app = createShell({
+  const aliases = appAliases(options)
+  const app = createHttpServer({
     ...options,
     pipeline,
     tracing,
     aliases: aliases.http,
     governanceHeaders: aliases.governance.responseHeaders,
-    upgrades: (request) => channels.some((channel) => channel.serves(request)),
+    isUpgrade: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
   })
   const warmer = startWarmer(governance)
   const { log, limits: bounds } = options
   const connections = limitConnections(app.server, bounds?.connectionsMax, { log, clock })
-  lifecycle.follow(app.server)
-  if (!options.plainHttp) trackRequests(app.server)
-  const turnedAway = followTurnedAway(app.server, options)
-  const largeBodies = new LargeBodies(clock)
+  lifecycle.track(app.server)
+  if (!options.usesPlainHttp) trackRequests(app.server)
+  const turnedAway = createRejectedConnectionLog(app.server, options)
+  const largeBodies = new LargeBodyParser(clock)
   const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
-  const parts = { ...stages, ...shared }
+  const dependencies = { ...stages, ...shared }
   const workload = { ...options, aliases, requests, metrics, audit, lifecycle, logFollowers }
   const endpoints = workloadEndpoints(workload)
-  mountWorkload(app, options, parts, endpoints)
-  const routes = [
-    ...endpoints.map((endpoint) => endpoint.route),
-    v1Routes.streamEvents,
-    ...mountGovernance(app, options, parts),
-  ]
-  mountDiscovery(app, aliases.governance)
-  mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
-  mountUi(app, options.webFolder)
+  const routes = mountRoutes(app, options, dependencies, endpoints)
   const { security } = options
-  const forget = followCertificates(app.server, security)
-  serveUpgrades(app.server, { ...stages, channels, security, turnedAway, aliases: aliases.http })
+  const stopReloading = reloadCertificates(app.server, security)
+  serveUpgrades(app.server, {
+    ...stages,
+    channels,
+    security,
+    rejectedConnections: turnedAway,
+    aliases: aliases.http,
+  })
   return {
     app,
     routes,
@@ -198,32 +193,32 @@ export function createApp(options: AppOptions): App {
     },
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
     close: async () => {
-      forget()
+      stopReloading()
       await close({ app, clock, lifecycle, hub, sessions, requests, channels, audit, warmer })
       await Promise.all([largeBodies.stop(), governance.states.stop()])
     },
   }
 }
 
-function createNodeRequests({ context, sessions, limits }: AppOptions): NodeRequests {
+function createNodeRequests({ context, sessions, limits }: AppOptions): NodeRpcClient {
   const streamLimits = context.aclEnabled ? (limits ?? STREAM_LIMITS) : undefined
-  return new NodeRequests({ ...context, sessions, streamLimits })
+  return new NodeRpcClient({ ...context, sessions, streamLimits })
 }
 
-function createChannels(host: ExecChannelHost & NodeChannelHost) {
+function createChannels(host: ExecChannelDeps & NodeChannelDeps) {
   return [
     new ExecChannelServer(host),
     new NodeChannelServer(host),
-    new StreamChannelServer(host),
+    new NodeStreamServer(host),
   ] as const
 }
 
 /** Creates the stages that every request passes before its handler. */
 function createStages(options: AppOptions, admission: Admission) {
   const { context, leader, regions, corsOrigins, responseHeaders } = options
-  const aliases = aliasesOf(options)
+  const aliases = appAliases(options)
   const headers = { responseHeaders, governanceHeaders: aliases.governance.responseHeaders }
-  const pageGuard = pageGuardOf(options)
+  const pageGuard = createCrossOriginGuard(options)
   const routing = new RequestRouting({ region: context.region, leader, regions })
   const pipeline = new RequestPipeline({
     admission,
@@ -235,18 +230,21 @@ function createStages(options: AppOptions, admission: Admission) {
   })
   const { tracer } = context
   const tracing = tracer === undefined ? undefined : new RequestTracing(tracer)
-  return { admission, routing, pipeline, pageGuard, tracing }
+  return { admission, routing, pipeline, crossOriginGuard: pageGuard, tracing }
 }
 
-function aliasesOf({ aliases = NO_ALIASES }: AppOptions): Aliases {
+function appAliases({ aliases = NO_ALIASES }: AppOptions): Aliases {
   return aliases
 }
 
-function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
-  return new QuickAnswers({
-    headers: sharedHeaders(options),
-    aliases: aliasesOf(options).http.responseHeaders,
-    isEnabled: !options.plainHttp,
+function createFastResponseWriter(
+  options: AppOptions,
+  lifecycle: GracefulShutdown,
+): FastResponseWriter {
+  return new FastResponseWriter({
+    headers: defaultResponseHeaders(options),
+    aliases: appAliases(options).http.responseHeaders,
+    isEnabled: !options.usesPlainHttp,
     isDraining: () => lifecycle.isDraining,
     isStillLeader: (request) => options.leader?.isStillLeader(request) ?? true,
   })
@@ -256,12 +254,12 @@ function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
  * Creates the page guard. A server with ACLs needs none: it requires a token, which no browser
  * sends by itself.
  */
-function pageGuardOf({
+function createCrossOriginGuard({
   context,
   corsOrigins,
   externalUrl = '',
-}: AppOptions): PageGuard | undefined {
-  return context.aclEnabled ? undefined : new PageGuard({ corsOrigins, externalUrl })
+}: AppOptions): CrossOriginGuard | undefined {
+  return context.aclEnabled ? undefined : new CrossOriginGuard({ corsOrigins, externalUrl })
 }
 
 function startWarmer({ lists }: GovernanceContext): ListWarmer {
@@ -270,20 +268,23 @@ function startWarmer({ lists }: GovernanceContext): ListWarmer {
   return warmer
 }
 
-function followTurnedAway(server: Server, { log, context: { clock } }: AppOptions): TurnedAway {
-  const turnedAway = new TurnedAway({ log, clock })
-  turnedAway.follow(server)
+function createRejectedConnectionLog(
+  server: Server,
+  { log, context: { clock } }: AppOptions,
+): RejectedConnectionLog {
+  const turnedAway = new RejectedConnectionLog({ log, clock })
+  turnedAway.logTlsErrors(server)
   return turnedAway
 }
 
 /** Reloads certificates for new connections; open connections keep theirs. */
-function followCertificates(server: Server, security: PortSecurity | undefined): () => void {
+function reloadCertificates(server: Server, security: ListenerTls | undefined): () => void {
   if (security === undefined || !(server instanceof SecureServer)) return () => undefined
-  return security.onReload(() => server.setSecureContext(security.listenOptions()))
+  return security.onReload(() => server.setSecureContext(security.secureContextOptions()))
 }
 
 /** Dependencies of the routes of both APIs. */
-interface SharedParts {
+interface RouteDependencies {
   readonly governance: GovernanceContext
   readonly admission: Admission
   readonly pipeline: RequestPipeline
@@ -292,15 +293,34 @@ interface SharedParts {
   readonly parked: ParkedQueries
   readonly eventStreams: TenantSlots
   readonly audit: AuditLog
-  readonly lifecycle: Lifecycle
+  readonly lifecycle: GracefulShutdown
   readonly warmer: ListWarmer
-  readonly largeBodies: LargeBodies
+  readonly largeBodies: LargeBodyParser
+}
+
+/** Mounts everything that the server answers; returns the routes of both APIs. */
+function mountRoutes(
+  app: FastifyInstance,
+  options: AppOptions,
+  dependencies: RouteDependencies,
+  endpoints: readonly Endpoint[],
+): readonly Route[] {
+  mountWorkload(app, options, dependencies, endpoints)
+  const routes = [
+    ...endpoints.map((endpoint) => endpoint.route),
+    v1Routes.streamEvents,
+    ...mountGovernance(app, options, dependencies),
+  ]
+  mountDiscovery(app, appAliases(options).governance)
+  mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
+  mountUi(app, options.webFolder)
+  return routes
 }
 
 function mountWorkload(
   app: FastifyInstance,
   options: AppOptions,
-  parts: SharedParts,
+  parts: RouteDependencies,
   endpoints: readonly Endpoint[],
 ): void {
   const { governance, admission, pipeline, routing, tracing } = parts
@@ -311,7 +331,7 @@ function mountWorkload(
     app,
     {
       store,
-      parked,
+      parkedQueries: parked,
       authenticate: (secret) => authenticator.authenticate(secret),
       lifecycle,
       admission,
@@ -321,8 +341,8 @@ function mountWorkload(
       pipeline,
       routing,
       tracing,
-      quick: quickAnswers(options, lifecycle),
-      aliases: aliasesOf(options).http,
+      fastWriter: createFastResponseWriter(options, lifecycle),
+      aliases: appAliases(options).http,
       ...(regions !== undefined && { regions }),
     },
     endpoints,
@@ -330,9 +350,9 @@ function mountWorkload(
   const streams = {
     context,
     authenticator,
-    hub,
+    broker: hub,
     slots: eventStreams,
-    findOrganization: (secret: string) => findStreamReader(governance, secret),
+    findOrganization: (secret: string) => findEventStreamClient(governance, secret),
   }
   mountEventStream(app, { streams, pipeline, clock, scheduler: admission.scheduler })
 }
@@ -340,7 +360,7 @@ function mountWorkload(
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  parts: SharedParts,
+  parts: RouteDependencies,
 ): readonly Route[] {
   const { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer } = parts
   const endpoints = [
@@ -350,13 +370,13 @@ function mountGovernance(
       context: governance,
       lifecycle,
       parked,
-      structuredLogHeader: aliasesOf(options).governance.structuredLogHeader,
+      structuredLogHeader: appAliases(options).governance.structuredLogHeader,
     }),
     ...notificationConfigurationEndpoints({
       context: governance,
       notifier: {
         context: governance,
-        webhooks: options.webhooks ?? NO_WEBHOOKS,
+        webhooks: options.webhooks ?? UNSUPPORTED_WEBHOOKS,
         address: () => options.externalUrl ?? '',
       },
     }),
@@ -368,7 +388,7 @@ function mountGovernance(
       store,
       authenticate: (secret) =>
         findAdministrator(options, secret) ?? findCaller(governance, secret),
-      aliases: aliasesOf(options).governance,
+      aliases: appAliases(options).governance,
       rateLimit: rateLimitOf(options),
       admission,
       capacity: options.context.capacity,
@@ -388,7 +408,7 @@ function mountGovernance(
 
 function createParkedQueries({ context, random, limits }: AppOptions): ParkedQueries {
   const { store, clock, aclEnabled } = context
-  // Without ACLs there are no tokens to tell clients apart.
+  // Without ACLs there are no tokens that identify clients.
   const perTenantMax = aclEnabled ? limits?.blockingQueriesPerToken : undefined
   return new ParkedQueries({ store, clock, random, perTenantMax })
 }
@@ -411,12 +431,12 @@ function createAdmission(options: AppOptions, governance: GovernanceContext): Ad
   return new Admission({
     clock: context.clock,
     findOwner: (secret) =>
-      authenticator.findToken(secret)?.AccessorID ?? findSecretOwner(governance, secret),
+      authenticator.findToken(secret)?.AccessorID ?? findTokenOwnerId(governance, secret),
     // Without ACLs clients cannot be distinguished, so none of them is limited.
     requestsPerSecond: context.aclEnabled ? (limits?.requestsPerSecond ?? 0) : 0,
     anonymousRequestsPerSecond: context.aclEnabled ? (limits?.anonymousRequestsPerSecond ?? 0) : 0,
     forwardedAddressOf: (request) => options.leader?.clientAddressOf(request),
-    headers: sharedHeaders(options),
+    headers: defaultResponseHeaders(options),
   })
 }
 
@@ -433,16 +453,16 @@ function findAdministrator({ authenticator, context }: AppOptions, secret: strin
   if (token === undefined || token.Type !== 'management') return undefined
   const expired =
     token.ExpirationTime !== null && Date.parse(token.ExpirationTime) <= context.clock.nowMs()
-  return expired ? undefined : siteCaller(token.AccessorID)
+  return expired ? undefined : siteAdministratorCaller(token.AccessorID)
 }
 
-interface Closing {
+interface CloseOptions {
   readonly app: FastifyInstance
   readonly clock: Clock
-  readonly lifecycle: Lifecycle
-  readonly hub: EventHub
+  readonly lifecycle: GracefulShutdown
+  readonly hub: EventBroker
   readonly sessions: NodeSessions
-  readonly requests: NodeRequests
+  readonly requests: NodeRpcClient
   readonly channels: readonly { close(): void }[]
   readonly audit: AuditLog
   readonly warmer: ListWarmer
@@ -458,7 +478,7 @@ async function close({
   channels,
   audit,
   warmer,
-}: Closing): Promise<void> {
+}: CloseOptions): Promise<void> {
   lifecycle.drain()
   warmer.stop()
   hub.close()

@@ -53,7 +53,7 @@ const accepted: readonly [string, unknown, unknown][] = [
   ],
 ]
 for (const [name, body, wanted] of accepted)
-  test(`decode takes ${name}`, () => assert.deepEqual(decode(body), wanted))
+  test(`decode accepts ${name}`, () => assert.deepEqual(decode(body), wanted))
 
 const refused: readonly [string, unknown, string][] = [
   [
@@ -113,7 +113,7 @@ const refused: readonly [string, unknown, string][] = [
   ],
 ]
 for (const [name, body, message] of refused)
-  test(`decode refuses ${name}`, () => {
+  test(`decode rejects ${name}`, () => {
     assert.throws(
       () => decode(body),
       (thrown: unknown) => {
@@ -129,7 +129,7 @@ test('decode keeps a key named __proto__ as data', () => {
   assert.equal(JSON.stringify(decoded), '{"Meta":{"__proto__":"x"}}')
 })
 
-test('decode refuses free-form values that are nested too deep', () => {
+test('decode rejects free-form values that are nested too deep', () => {
   let deep: unknown = 1
   for (let i = 0; i < LIMITS.jsonDepthMax + 1; i++) deep = [deep]
   assert.throws(() => decode({ Config: { a: deep } }), /levels deep/)

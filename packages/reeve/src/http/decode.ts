@@ -14,49 +14,49 @@ export interface JsonSchema {
   readonly readOnly?: boolean
 }
 
-/** A body that is JSON but not of the route's shape. */
+/** A JSON body that does not match the schema of the route. */
 export class ShapeError extends Error {
-  /** Where, as a person writes it: `Job.TaskGroups[0].Count`. */
+  /** Path of the field: `Job.TaskGroups[0].Count`. */
   readonly path: string
-  readonly #found: string
-  readonly #wanted: string
+  readonly #actualType: string
+  readonly #expectedType: string
 
   constructor(found: string, wanted: string, path = '') {
     const place = path === '' ? 'a value' : `field ${path}`
     super(`json: cannot unmarshal ${found} into ${place} of type ${wanted}`)
     this.path = path
-    this.#found = found
-    this.#wanted = wanted
+    this.#actualType = found
+    this.#expectedType = wanted
   }
 
-  /** The same, seen from outside: `step` is a field's name, or `[key]`. */
+  /** Returns the error with the path prefixed by a step: the name of a field, or `[key]`. */
   within(step: string): ShapeError {
     const isJoined = this.path === '' || this.path.startsWith('[')
     const path = isJoined ? step + this.path : `${step}.${this.path}`
-    return new ShapeError(this.#found, this.#wanted, path)
+    return new ShapeError(this.#actualType, this.#expectedType, path)
   }
 }
 
 /**
- * Turns a parsed JSON value into a record of the schema's shape, or throws a ShapeError. Where it
- * is wrong is put together on the way out, so that what is right pays nothing for it.
+ * Converts a parsed JSON value to the schema's shape, or throws a ShapeError. The path of an error
+ * is built while it propagates, so valid values pay nothing for it.
  */
 export type Decoder = (value: unknown) => unknown
 
-function shapeError(found: unknown, wanted: string): ShapeError {
-  return new ShapeError(jsonTypeOf(found), wanted)
+function shapeError(found: unknown, expectedType: string): ShapeError {
+  return new ShapeError(jsonTypeOf(found), expectedType)
 }
 
-function placed(thrown: unknown, step: string): unknown {
+function withPath(thrown: unknown, step: string): unknown {
   return thrown instanceof ShapeError ? thrown.within(step) : thrown
 }
 
 /**
- * Names match in any case (the exact one wins), unknown fields are ignored, null leaves a field
- * unset. So the result has only known names in their own spelling and no nulls. Compiled once per
- * schema.
+ * Compiles a decoder. Field names match in any case (an exact match wins), unknown fields are
+ * ignored, and null leaves a field unset: the result has only known names in their canonical
+ * spelling, and no nulls. Compiled once per schema.
  */
-export function compileDecoder(schema: JsonSchema, names: BodyAliases = OWN_NAMES): Decoder {
+export function compileDecoder(schema: JsonSchema, names: BodyAliases = NO_BODY_ALIASES): Decoder {
   if (schema.anyOf !== undefined) return decodeUnion(schema.anyOf, names)
   if (schema.const !== undefined) return decodeOneOf([schema.const])
   if (schema.enum !== undefined) return decodeOneOf(schema.enum)
@@ -68,11 +68,11 @@ export function compileDecoder(schema: JsonSchema, names: BodyAliases = OWN_NAME
     case 'array':
       return decodeArray(schema.items ?? {}, names)
     case 'string':
-      return decodePlain('string')
+      return decodePrimitive('string')
     case 'boolean':
-      return decodePlain('boolean')
+      return decodePrimitive('boolean')
     case 'number':
-      return decodePlain('number')
+      return decodePrimitive('number')
     case 'integer':
       return schema.format === undefined ? decodeInteger : decodeLongInteger
     default:
@@ -83,9 +83,9 @@ export function compileDecoder(schema: JsonSchema, names: BodyAliases = OWN_NAME
 /** Aliases of fields, and of the values of some fields. */
 export type BodyAliases = Pick<HttpAliases, 'fields' | 'values'>
 
-const OWN_NAMES: BodyAliases = { fields: {}, values: {} }
+const NO_BODY_ALIASES: BodyAliases = { fields: {}, values: {} }
 
-/** Answers carry it, and a request that repeats an answer may hold anything there. */
+/** Read-only fields occur in responses; a request that repeats a response may contain any value. */
 function isReadOnly({ readOnly, anyOf = [] }: JsonSchema): boolean {
   return readOnly === true || anyOf.some(isReadOnly)
 }
@@ -100,33 +100,34 @@ function decodeObject(
   names: BodyAliases,
 ): Decoder {
   const fields = new Map<string, Field>()
-  const inAnyCase = new Map<string, Field>()
+  const fieldsByLowerCase = new Map<string, Field>()
   for (const [name, schema] of Object.entries(properties)) {
     if (isReadOnly(schema)) continue
-    // Compiling at first use keeps recursive and rarely sent shapes out of start-up.
+    // Compiled on first use: schemas may be recursive, and most are rarely sent.
     let decode: Decoder | undefined
-    const make = (): Decoder => withValueAliases(compileDecoder(schema, names), names.values[name])
-    const field = { name, decode: (value: unknown) => (decode ??= make())(value) }
+    const compile = (): Decoder =>
+      withValueAliases(compileDecoder(schema, names), names.values[name])
+    const field = { name, decode: (value: unknown) => (decode ??= compile())(value) }
     fields.set(name, field)
-    inAnyCase.set(name.toLowerCase(), field)
+    fieldsByLowerCase.set(name.toLowerCase(), field)
   }
-  for (const [other, name] of Object.entries(names.fields)) {
+  for (const [alias, name] of Object.entries(names.fields)) {
     const field = fields.get(name)
-    if (field !== undefined && !fields.has(other)) inAnyCase.set(other.toLowerCase(), field)
+    if (field !== undefined && !fields.has(alias)) fieldsByLowerCase.set(alias.toLowerCase(), field)
   }
   return (value) => {
-    const source = recordOf(value)
+    const source = asJsonObject(value)
     const decoded: Record<string, unknown> = {}
     for (const key of Object.keys(source)) {
       const inner = source[key]
       if (inner === null) continue
-      const field = fields.get(key) ?? inAnyCase.get(key.toLowerCase())
+      const field = fields.get(key) ?? fieldsByLowerCase.get(key.toLowerCase())
       if (field === undefined) continue
       if (key !== field.name && Object.hasOwn(source, field.name)) continue
       try {
         decoded[field.name] = field.decode(inner)
       } catch (thrown) {
-        throw placed(thrown, field.name)
+        throw withPath(thrown, field.name)
       }
     }
     return decoded
@@ -146,17 +147,17 @@ function withValueAliases(
 function decodeMap(schema: JsonSchema, names: BodyAliases): Decoder {
   const [valueSchema = {}] = Object.values(schema.patternProperties ?? {})
   const decode = compileDecoder(valueSchema, names)
-  // Where null is a value of its own, it is one that the request sets.
-  const keepsNull = valueSchema.anyOf?.some(({ type }) => type === 'null') === true
+  // If null is a value of the schema, it is kept.
+  const allowsNull = valueSchema.anyOf?.some(({ type }) => type === 'null') === true
   return (value) => {
-    const entries = Object.entries(recordOf(value)).filter(
-      ([, inner]) => keepsNull || inner !== null,
+    const entries = Object.entries(asJsonObject(value)).filter(
+      ([, inner]) => allowsNull || inner !== null,
     )
     for (const entry of entries)
       try {
         if (entry[1] !== null) entry[1] = decode(entry[1])
       } catch (thrown) {
-        throw placed(thrown, `[${entry[0]}]`)
+        throw withPath(thrown, `[${entry[0]}]`)
       }
     // fromEntries defines own properties, so a key named __proto__ stays data.
     return Object.fromEntries(entries)
@@ -171,7 +172,7 @@ function decodeArray(items: JsonSchema, names: BodyAliases): Decoder {
       try {
         return decode(inner)
       } catch (thrown) {
-        throw placed(thrown, `[${i}]`)
+        throw withPath(thrown, `[${i}]`)
       }
     })
   }
@@ -184,28 +185,28 @@ function decodeUnion(choices: readonly JsonSchema[], names: BodyAliases): Decode
   const [only] = decoders
   if (only !== undefined && decoders.length === 1) return only
   return (value) => {
-    let last: unknown
+    let lastError: unknown
     for (const decode of decoders) {
       try {
         return decode(value)
       } catch (thrown) {
         if (!(thrown instanceof ShapeError)) throw thrown
-        last = thrown
+        lastError = thrown
       }
     }
-    throw last
+    throw lastError
   }
 }
 
-function decodeOneOf(wanted: readonly unknown[]): Decoder {
-  const names = wanted.map((one) => JSON.stringify(one)).join(' or ')
+function decodeOneOf(allowed: readonly unknown[]): Decoder {
+  const names = allowed.map((one) => JSON.stringify(one)).join(' or ')
   return (value) => {
-    if (!wanted.includes(value)) throw shapeError(value, names)
+    if (!allowed.includes(value)) throw shapeError(value, names)
     return value
   }
 }
 
-function decodePlain(type: 'string' | 'boolean' | 'number'): Decoder {
+function decodePrimitive(type: 'string' | 'boolean' | 'number'): Decoder {
   return (value) => {
     // eslint-style typeof comparison on purpose: JSON's types are exactly these.
     if (typeof value !== type) throw shapeError(value, type)
@@ -213,19 +214,19 @@ function decodePlain(type: 'string' | 'boolean' | 'number'): Decoder {
   }
 }
 
-/** Beyond these a number stands for its neighbours too: another one would be kept than was sent. */
+/** Larger numbers are not exact: another value would be stored than the one that was sent. */
 const decodeInteger = integerWithin(Number.MAX_SAFE_INTEGER)
 
 /**
- * 64 bits, for what is marked with a format. Nanoseconds need them: those of 105 days, and those
- * since the epoch in a job that is sent as it was read.
+ * 64-bit integers, for fields with a format. Nanoseconds need them: durations of over 105 days, and
+ * the timestamps of a job that is sent as it was read.
  */
 const decodeLongInteger = integerWithin(2 ** 63 - 1024)
 
 function integerWithin(max: number): Decoder {
   return (value) => {
     if (typeof value !== 'number' || !Number.isInteger(value)) throw shapeError(value, 'integer')
-    // Without the number: its digits are not those that were sent.
+    // Without the number itself: its digits differ from those that were sent.
     if (Math.abs(value) > max)
       throw shapeError(value, `integer: it is too large, beyond ±${BigInt(max)}`)
     return value
@@ -247,9 +248,9 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+function asJsonObject(value: unknown): Readonly<Record<string, unknown>> {
   if (!isContainer(value) || Array.isArray(value)) throw shapeError(value, 'object')
-  // Proved above: a JSON value that is an object and no array has string keys.
+  // Proof: a JSON value that is an object and not an array has string keys.
   return value as Record<string, unknown>
 }
 

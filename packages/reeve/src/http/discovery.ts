@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { GovernanceAliases } from '../compat/index.ts'
 
-/** Readers of the document check that its type is exactly this one, without a parameter. */
+/** Clients check that the type is exactly this one, without a parameter. */
 const JSON_TYPE = 'application/json'
 
 /**
- * The document by which programs that know only the name of a host find its services. It needs no
- * token, because it says nothing but where the services are.
+ * Serves the service discovery document, with which clients that know only a host name find its
+ * services. It needs no token: it contains only the paths of the services.
  */
 export function mountDiscovery(
   app: FastifyInstance,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { findJsonProblem } from './json-problem.ts'
+import { findJsonErrorPosition } from './json-body.ts'
 
 const CASES: readonly (readonly [string, number])[] = [
   ['{"a":}', 5],
@@ -21,17 +21,17 @@ const CASES: readonly (readonly [string, number])[] = [
   ['[}', 1],
 ]
 for (const [text, at] of CASES)
-  test(`a text stops being JSON: ${JSON.stringify(text)} at ${at}`, () => {
-    assert.equal(findJsonProblem(text), at)
+  test(`position of the first JSON error: ${JSON.stringify(text)} at ${at}`, () => {
+    assert.equal(findJsonErrorPosition(text), at)
   })
 
-test('a text that is JSON has no problem, and one where it is broken or at the start of that word', () => {
+test('the position is the end of a valid text, and otherwise at or before the broken token', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (json, seed) => {
-      assert.equal(findJsonProblem(json), json.length)
+      assert.equal(findJsonErrorPosition(json), json.length)
       const at = seed % (json.length + 1)
       const broken = `${json.slice(0, at)}\u0001${json.slice(at)}`
-      const found = findJsonProblem(broken)
+      const found = findJsonErrorPosition(broken)
       // A word, number or escape that is broken has its problem where it begins or breaks.
       assert.ok(found <= at && at - found < 'false'.length + 1, `${found} of ${at}`)
     }),
@@ -39,7 +39,7 @@ test('a text that is JSON has no problem, and one where it is broken or at the s
   )
 })
 
-test('brackets without end are read without a stack', () => {
+test('unclosed brackets are parsed without recursion', () => {
   const text = '['.repeat(500_000)
-  assert.equal(findJsonProblem(text), text.length)
+  assert.equal(findJsonErrorPosition(text), text.length)
 })

@@ -2,6 +2,7 @@ import { compileFilter, type Filter, type FilterOptions } from '../lang/filter/i
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { LIMITS, refusal, type Refusal } from '../model/index.ts'
+import type { WorkOrigin } from '../workload/index.ts'
 
 /** Query parameters of every paginated list. */
 export interface PageQuery {
@@ -12,15 +13,15 @@ export interface PageQuery {
 }
 
 /** A list in its sort order. */
-export interface ListSource<T> {
+interface ListSource<T> {
   /**
-   * Walks the rows from the token on (inclusive). The iterator is only used until control returns
+   * Scans the rows from the token on (inclusive). The iterator is only used until control returns
    * to the event loop.
    */
-  readonly walk: (from: string | undefined, reverse: boolean) => Iterable<T>
+  readonly scan: (from: string | undefined, reverse: boolean) => Iterable<T>
   readonly tokenOf: (row: T) => string
   /**
-   * Filters rows that the caller may not see. Not done by the walk: a million hidden rows must
+   * Filters rows that the caller may not see. Not done by the scan: a million hidden rows must
    * yield to other requests like a million visible ones.
    */
   readonly isVisible?: (row: T) => boolean
@@ -29,10 +30,10 @@ export interface ListSource<T> {
   readonly filterOptions: FilterOptions
   readonly render: (row: T) => string
   /** Length of an unpaginated list above which it is streamed. */
-  readonly wholeCharsMax?: number
+  readonly inlineCharsMax?: number
 }
 
-export interface Page {
+interface Page {
   /** The items, each as JSON text. */
   readonly items: readonly string[]
   /** Token of the first item of the next page; undefined on the last page. */
@@ -51,25 +52,25 @@ export async function buildPage<T>(
   query: PageQuery,
   slices: SliceOptions,
 ): Promise<Result<Page, Refusal>> {
-  const filter = compile(query.filter, source.filterOptions)
+  const filter = compileRowFilter(query.filter, source.filterOptions)
   if (!filter.ok) return filter
-  const size = pageSize(query.per_page)
+  const size = parsePageSize(query.per_page)
   if (!size.ok) return size
   const reverse = query.reverse ?? false
   const page = new PageItems(source, { size: size.value, isFiltered: filter.value !== undefined })
-  const walk = {
+  const scanOptions = {
     from: query.next_token === '' ? undefined : query.next_token,
     reverse,
     filter: filter.value,
     take: (row: T) => page.take(row),
     skip: (row: T) => page.skip(row),
   }
-  const walked = await walkRows(source, walk, slices)
-  if (!walked.ok) return walked
-  const { items, end, isWhole } = page
-  if (isWhole || end === undefined) return ok({ items, nextToken: end })
+  const scanned = await scanRows(source, scanOptions, slices)
+  if (!scanned.ok) return scanned
+  const { items, end, isComplete } = page
+  if (isComplete || end === undefined) return ok({ items, nextToken: end })
   const rest = (): AsyncIterable<readonly string[]> =>
-    batches(source, { from: end, reverse }, slices)
+    readBatches(source, { from: end, reverse }, slices)
   return ok({ items, nextToken: undefined, rest })
 }
 
@@ -93,17 +94,17 @@ class PageItems<T> {
     // A filter may fail on any row, which must be known before the response begins, so filtered
     // lists are not streamed.
     const isStreamed = size === Number.POSITIVE_INFINITY && !isFiltered
-    this.#charsMax = (isStreamed ? source.wholeCharsMax : undefined) ?? Number.POSITIVE_INFINITY
+    this.#charsMax = (isStreamed ? source.inlineCharsMax : undefined) ?? Number.POSITIVE_INFINITY
   }
 
   /** Reports whether the list ends with the page. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#chars < this.#charsMax
   }
 
   /** Adds a row; false if the page was full. */
   take(row: T): boolean {
-    if (this.items.length === this.#size || !this.isWhole) return this.#cut(row)
+    if (this.items.length === this.#size || !this.isComplete) return this.#endAt(row)
     const item = this.#source.render(row)
     this.#chars += item.length
     this.items.push(item)
@@ -116,17 +117,17 @@ class PageItems<T> {
       this.#skipped++
       return true
     }
-    return this.#cut(row)
+    return this.#endAt(row)
   }
 
-  #cut(row: T): false {
+  #endAt(row: T): false {
     this.end = this.#source.tokenOf(row)
     return false
   }
 }
 
 /** Yields the rows from a token on as items, one batch for each slice. */
-async function* batches<T>(
+async function* readBatches<T>(
   source: ListSource<T>,
   { from, reverse }: { readonly from: string; readonly reverse: boolean },
   { nextTurn, monotonicMs, sliceMs }: SliceOptions,
@@ -136,10 +137,10 @@ async function* batches<T>(
     const items: string[] = []
     const take = (row: T): boolean => items.push(source.render(row)) > 0
     const sliceEndMs = monotonicMs() + sliceMs
-    const walk: RowWalk<T> = { from: next, reverse, filter: undefined, take }
-    const slice: Result<string | undefined, Refusal> = walkSlice(
+    const scanOptions: RowScanOptions<T> = { from: next, reverse, filter: undefined, take }
+    const slice: Result<string | undefined, Refusal> = scanSlice(
       source,
-      walk,
+      scanOptions,
       () => monotonicMs() >= sliceEndMs,
     )
     // Only a filter can fail.
@@ -154,16 +155,16 @@ export async function countRows<T>(
   filterText: string | undefined,
   slices: SliceOptions,
 ): Promise<Result<number, Refusal>> {
-  const filter = compile(filterText, source.filterOptions)
+  const filter = compileRowFilter(filterText, source.filterOptions)
   if (!filter.ok) return filter
   let count = 0
   const take = (): boolean => {
     count++
     return true
   }
-  const walk = { from: undefined, reverse: false, filter: filter.value, take }
-  const walked = await walkRows(source, walk, slices)
-  return walked.ok ? ok(count) : walked
+  const scanOptions = { from: undefined, reverse: false, filter: filter.value, take }
+  const scanned = await scanRows(source, scanOptions, slices)
+  return scanned.ok ? ok(count) : scanned
 }
 
 /** Returns all rows that pass the filter, collected in slices. */
@@ -172,13 +173,13 @@ export async function collectRows<T>(
   filterText: string | undefined,
   slices: SliceOptions,
 ): Promise<Result<readonly T[], Refusal>> {
-  const filter = compile(filterText, source.filterOptions)
+  const filter = compileRowFilter(filterText, source.filterOptions)
   if (!filter.ok) return filter
   const rows: T[] = []
   const take = (row: T): boolean => rows.push(row) > 0
-  const walk = { from: undefined, reverse: false, filter: filter.value, take }
-  const walked = await walkRows(source, walk, slices)
-  return walked.ok ? ok(rows) : walked
+  const scanOptions = { from: undefined, reverse: false, filter: filter.value, take }
+  const scanned = await scanRows(source, scanOptions, slices)
+  return scanned.ok ? ok(rows) : scanned
 }
 
 /** Returns the predicate of a filter, for writes that select rows by one. */
@@ -186,37 +187,37 @@ export function rowFilter(
   text: string,
   options: FilterOptions,
 ): Result<(row: unknown) => Result<boolean, Refusal>, Refusal> {
-  const filter = compile(text, options)
+  const filter = compileRowFilter(text, options)
   if (!filter.ok) return filter
   const compiled = filter.value
   return ok((row) => {
     const matches = compiled?.matches(row) ?? ok(true)
     return matches.ok
       ? ok(matches.value)
-      : invalid(`failed to read result page: ${matches.error.message}`)
+      : invalidInput(`failed to read result page: ${matches.error.message}`)
   })
 }
 
-interface RowWalk<T> {
+interface RowScanOptions<T> {
   readonly from: string | undefined
   readonly reverse: boolean
   readonly filter: Filter | undefined
-  /** Called with each row that passes; returns false to end the walk. */
+  /** Called with each row that passes; returns false to end the scan. */
   readonly take: (row: T) => boolean
-  /** Called with each row that the filter rejects; returns false to end the walk. */
+  /** Called with each row that the filter rejects; returns false to end the scan. */
   readonly skip?: (row: T) => boolean
 }
 
-/** Walks the rows that pass, in slices: rows may change between two slices. */
-async function walkRows<T>(
+/** Scans the rows that pass, in slices: rows may change between two slices. */
+async function scanRows<T>(
   source: Omit<ListSource<T>, 'render'>,
-  walk: RowWalk<T>,
+  options: RowScanOptions<T>,
   { nextTurn, monotonicMs, sliceMs }: SliceOptions,
 ): Promise<Result<void, Refusal>> {
-  let { from } = walk
+  let { from } = options
   for (;;) {
     const sliceEndMs = monotonicMs() + sliceMs
-    const slice = walkSlice(source, { ...walk, from }, () => monotonicMs() >= sliceEndMs)
+    const slice = scanSlice(source, { ...options, from }, () => monotonicMs() >= sliceEndMs)
     if (!slice.ok) return slice
     from = slice.value
     if (from === undefined) return ok(undefined)
@@ -225,22 +226,22 @@ async function walkRows<T>(
 }
 
 /**
- * Walks one slice. Returns the token of the next row; undefined at the end. Examines at least one
+ * Scans one slice. Returns the token of the next row; undefined at the end. Examines at least one
  * row.
  */
-function walkSlice<T>(
+function scanSlice<T>(
   source: Omit<ListSource<T>, 'render'>,
-  { from, reverse, filter, take, skip }: RowWalk<T>,
-  isOver: () => boolean,
+  { from, reverse, filter, take, skip }: RowScanOptions<T>,
+  isSliceOver: () => boolean,
 ): Result<string | undefined, Refusal> {
   let isFirst = true
-  for (const row of source.walk(from, reverse)) {
-    if (!isFirst && isOver()) return ok(source.tokenOf(row))
+  for (const row of source.scan(from, reverse)) {
+    if (!isFirst && isSliceOver()) return ok(source.tokenOf(row))
     isFirst = false
     if (source.isVisible?.(row) === false) continue
     if (filter !== undefined) {
       const matches = filter.matches(source.filterView(row))
-      if (!matches.ok) return invalid(`failed to read result page: ${matches.error.message}`)
+      if (!matches.ok) return invalidInput(`failed to read result page: ${matches.error.message}`)
       if (!matches.value) {
         if (skip?.(row) === false) break
         continue
@@ -251,7 +252,7 @@ function walkSlice<T>(
   return ok(undefined)
 }
 
-function compile(
+function compileRowFilter(
   text: string | undefined,
   options: FilterOptions,
 ): Result<Filter | undefined, Refusal> {
@@ -259,17 +260,58 @@ function compile(
   const compiled = compileFilter(text, options)
   if (compiled.ok) return compiled
   const prefix = 'failed to create result paginator: failed to read filter expression'
-  return invalid(`${prefix}: ${compiled.error.message}`)
+  return invalidInput(`${prefix}: ${compiled.error.message}`)
 }
 
 /** Returns the page size; 0 means no pagination. */
-function pageSize(perPage: number | undefined): Result<number, Refusal> {
+function parsePageSize(perPage: number | undefined): Result<number, Refusal> {
   if (perPage === undefined || perPage === 0) return ok(Number.POSITIVE_INFINITY)
   if (perPage < 0 || perPage > LIMITS.perPageMax)
-    return invalid(`per_page must be between 0 and ${LIMITS.perPageMax}`)
+    return invalidInput(`per_page must be between 0 and ${LIMITS.perPageMax}`)
   return ok(perPage)
 }
 
-function invalid(message: string): Result<never, Refusal> {
+function invalidInput(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+/** Options of work in slices: how long a response is computed before other requests get a turn. */
+export function sliceOptions(yieldTurn: () => Promise<void>): SliceOptions {
+  return {
+    nextTurn: yieldTurn,
+    monotonicMs: () => performance.now(),
+    sliceMs: LIMITS.sliceMsMax,
+  }
+}
+
+interface ScheduledRequest {
+  readonly tenant: string
+  readonly yieldTurn: () => Promise<void>
+  readonly signal: () => AbortSignal
+}
+
+/** Returns the tenant of a request, its turns on the event loop, and its cancellation. */
+export function workOrigin({ tenant, yieldTurn, signal }: ScheduledRequest): WorkOrigin {
+  return { tenant, nextTurn: yieldTurn, signal: signal() }
+}
+
+/**
+ * Encodes a page token for a header. Tokens contain names with any characters, and a header holds
+ * printable ASCII: other bytes and `%` are percent-encoded. The token of a plain name is that name.
+ */
+export function encodePageToken(token: string): string {
+  return token.toWellFormed().replace(/[^!-~]|%/gu, (character) => encodeURIComponent(character))
+}
+
+/**
+ * Decodes a page token. Text that `encodePageToken` has not encoded, such as a name typed by hand,
+ * is returned unchanged.
+ */
+export function decodePageToken(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (thrown) {
+    if (thrown instanceof URIError) return text
+    throw thrown
+  }
 }

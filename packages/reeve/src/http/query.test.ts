@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes } from '@reeve/contract'
 import { Type } from 'typebox'
-import { compileQuery, QueryError } from './query.ts'
+import { compileV1Query, QueryError } from './query.ts'
 
-const parse = compileQuery(v1Routes.listJobs.query)
+const parse = compileV1Query(v1Routes.listJobs.query)
 
 const accepted: readonly [Record<string, string>, object][] = [
   [{}, {}],
@@ -41,11 +41,13 @@ const refused: readonly [Record<string, string>, string][] = [
   [{ index: 'x', stale: 'x' }, 'Expect `true` or `false` for `stale` query string parameter'],
 ]
 for (const [raw, message] of refused)
-  test(`query ${JSON.stringify(raw)} is refused`, () =>
+  test(`query ${JSON.stringify(raw)} is rejected`, () =>
     assert.throws(() => parse(raw), new QueryError(message)))
 
 test('query: a repeatable parameter is a list, given once or more', () => {
-  const parseTopics = compileQuery(Type.Object({ topic: Type.Optional(Type.Array(Type.String())) }))
+  const parseTopics = compileV1Query(
+    Type.Object({ topic: Type.Optional(Type.Array(Type.String())) }),
+  )
   assert.deepEqual(parseTopics({ topic: 'Job' }), { topic: ['Job'] })
   assert.deepEqual(parseTopics({ topic: ['Job', 'Node'] }), { topic: ['Job', 'Node'] })
 })

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '@reeve/kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
-import { tokenFromHeader } from './page-token.ts'
+import { decodePageToken } from './list-page.ts'
 
 /** A query parameter that cannot be parsed. Answered with 400 and this text. */
 export class QueryError extends Error {}
@@ -8,22 +8,22 @@ export class QueryError extends Error {}
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
 type QueryValue = string | number | boolean | readonly string[]
 
-/** Parses the text of one parameter; undefined keeps its default. */
-type Reader = (text: string, name: string) => QueryValue | undefined
+/** Parses one parameter; undefined keeps its default. */
+type ParameterParser = (text: string, name: string) => QueryValue | undefined
 
 interface QuerySchema {
   readonly properties: Readonly<Record<string, JsonSchema & { readonly 'x-parse'?: string }>>
 }
 
 /** Parameters with error messages of their own, checked in this order before the others. */
-const SPECIAL: Readonly<Record<string, Reader>> = {
+const PARSERS: Readonly<Record<string, ParameterParser>> = {
   stale: (text) =>
     text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
   per_page: (text) =>
     text === ''
       ? undefined
       : parseWhole(text, 'Expect a number for `per_page` query string parameter', true),
-  next_token: tokenFromHeader,
+  next_token: decodePageToken,
   wait: (text) => parseWait(text, 'Invalid wait time'),
   index: (text) => (text === '' ? undefined : parseIndex(text, 'Invalid index')),
   pretty: (text) => text !== '0',
@@ -49,10 +49,10 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
  * Compiles the query of a route, which parses texts to the types its schema declares. Unknown
  * parameters are ignored.
  */
-export function compileQuery(schema: QuerySchema | undefined): (raw: RawQuery) => object {
+export function compileV1Query(schema: QuerySchema | undefined): (raw: RawQuery) => object {
   const readers = Object.entries(schema?.properties ?? {})
-    .map(([name, property]) => ({ name, read: SPECIAL[name] ?? readerOf(property), property }))
-    .toSorted((a, b) => rank(a.name) - rank(b.name))
+    .map(([name, property]) => ({ name, read: PARSERS[name] ?? parserOf(property), property }))
+    .toSorted((a, b) => parseRank(a.name) - parseRank(b.name))
   return (raw) => {
     const parsed: Record<string, QueryValue> = {}
     for (const { name, read, property } of readers) {
@@ -68,14 +68,14 @@ export function compileQuery(schema: QuerySchema | undefined): (raw: RawQuery) =
   }
 }
 
-const ORDER = Object.keys(SPECIAL)
+const PARSE_ORDER = Object.keys(PARSERS)
 
-function rank(name: string): number {
-  const at = ORDER.indexOf(name)
-  return at < 0 ? ORDER.length : at
+function parseRank(name: string): number {
+  const at = PARSE_ORDER.indexOf(name)
+  return at < 0 ? PARSE_ORDER.length : at
 }
 
-function readerOf(schema: JsonSchema & { readonly 'x-parse'?: string }): Reader {
+function parserOf(schema: JsonSchema & { readonly 'x-parse'?: string }): ParameterParser {
   if (schema.type === 'boolean') {
     if (schema['x-parse'] === 'lenient') return (text) => BOOLS.get(text) ?? false
     return (text, name) =>
@@ -88,17 +88,17 @@ function readerOf(schema: JsonSchema & { readonly 'x-parse'?: string }): Reader 
 }
 
 /** Returns the value of a parameter: the first of several, and empty if there is none. */
-export function firstValue(given: RawQuery[string]): string {
-  return (typeof given === 'string' ? given : given?.[0]) ?? ''
+export function firstValue(value: RawQuery[string]): string {
+  return (typeof value === 'string' ? value : value?.[0]) ?? ''
 }
 
 /**
  * Reports whether a flag is given and not false. A value that is neither is rejected when the query
  * is decoded.
  */
-export function isFlagSet(given: RawQuery[string]): boolean {
-  if (given === undefined) return false
-  const text = firstValue(given)
+export function isFlagSet(value: RawQuery[string]): boolean {
+  if (value === undefined) return false
+  const text = firstValue(value)
   return text === '' || BOOLS.get(text) === true
 }
 
@@ -125,7 +125,7 @@ function parseWhole(text: string, message: string, signed = false): number {
   return value
 }
 
-const INDEX_MAX = 2n ** 64n - 1n
+const UINT64_MAX = 2n ** 64n - 1n
 
 /**
  * Parses an unsigned 64-bit index. Indexes above 2^53 lose precision, which does not matter: none
@@ -133,7 +133,7 @@ const INDEX_MAX = 2n ** 64n - 1n
  * milliseconds.
  */
 function parseIndex(text: string, message: string): number {
-  if (!/^\d{1,20}$/.test(text) || BigInt(text) > INDEX_MAX) throw new QueryError(message)
+  if (!/^\d{1,20}$/.test(text) || BigInt(text) > UINT64_MAX) throw new QueryError(message)
   return Number(text)
 }
 

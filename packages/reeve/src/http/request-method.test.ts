@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
-import { isKnownMethod, restoreMethod, routeAsMounted } from './request-method.ts'
+import { isKnownMethod, restoreMethod, routeAsMounted } from './request-normalization.ts'
 
 const cases = [
   { sent: 'GET', routed: 'GET', restored: 'GET' },

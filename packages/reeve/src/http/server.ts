@@ -1,28 +1,43 @@
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 import { Fault, errorMessage, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
-import { REGION_UNREACHED } from '../workload/index.ts'
-import { receiveHeaders, repeatHeaders } from './aliases.ts'
-import { TEXT_TYPE } from './answer.ts'
-import { compressed, inflated, isCompressed, isNotInflatable, mayCompress } from './compression.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from './error-codes.ts'
-import { HttpError } from './http-error.ts'
+import { REGION_UNREACHABLE } from '../workload/index.ts'
+import {
+  applyHeaderAliases,
+  addAliasHeaders,
+  redactUrl,
+  requestId,
+  isKnownMethod,
+  restoreMethod,
+  routeAsMounted,
+} from './request-normalization.ts'
+import {
+  codeOfStatus,
+  ERROR_CODE_HEADER,
+  HttpError,
+  SECURITY_HEADERS,
+  TEXT_PLAIN,
+} from './response.ts'
+import {
+  compressResponse,
+  decompressBody,
+  hasCompressedBody,
+  isDecompressionError,
+  shouldCompress,
+} from './transport/compression.ts'
 import { DEPOSED_MESSAGE, type LeaderRouter } from './pipeline/leader-routing.ts'
 import type { RequestPipeline } from './pipeline/pipeline.ts'
-import { RejectedBodies } from './pipeline/rejected-bodies.ts'
+import { RejectedBodyDrain } from './pipeline/request-body.ts'
 import type { RequestTracing } from './pipeline/request-tracing.ts'
-import type { PortSecurity } from './port-security.ts'
-import { requestId } from './request-id.ts'
-import { isKnownMethod, restoreMethod, routeAsMounted } from './request-method.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
 import { CONNECTION_CHECK_MS } from './transport/connections.ts'
 import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
-import { refuseUnreadable } from './unreadable.ts'
-import { sendText } from './v1/send.ts'
+import { handleClientError } from './transport/client-error.ts'
+import { sendText } from './v1/responses.ts'
 import { sendV2Error } from './v2/errors.ts'
-import { loggedUrl } from './logged-url.ts'
 
 /** Structured log; pino in production, silent in tests. */
 export interface HttpLog {
@@ -34,14 +49,14 @@ export interface HttpLog {
   warn?(fields: object, message: string): void
 }
 
-export interface ShellOptions {
+export interface HttpServerOptions {
   readonly log: HttpLog
   /** Additional headers of every response of `/api/v2`; none unless given. */
   readonly governanceHeaders?: Readonly<Record<string, string>>
   /** Response headers configured by the operator. */
   readonly responseHeaders: Readonly<Record<string, string>>
   /** Restricts the server to documented members of the runtime's HTTP classes. */
-  readonly plainHttp: boolean
+  readonly usesPlainHttp: boolean
   /** True while the server stops: each connection then closes after its pending response. */
   readonly isDraining: () => boolean
   /** Returns the function that records the completed requests of a route for metrics. */
@@ -50,13 +65,13 @@ export interface ShellOptions {
    * Reports whether a request becomes a WebSocket; none unless given. Other requests that offer an
    * upgrade, as some clients always do, are answered as if they had not.
    */
-  readonly upgrades?: (request: IncomingMessage) => boolean
+  readonly isUpgrade?: (request: IncomingMessage) => boolean
   /** Reports whether this server still leads, where several servers share one state. */
   readonly leader?: Pick<LeaderRouter, 'isStillLeader'>
   /** TLS settings, for HTTPS instead of HTTP. */
-  readonly security?: PortSecurity
+  readonly security?: ListenerTls
   /** Called for every completed request. */
-  readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
+  readonly onCompleted?: ((answered: CompletedRequest) => void) | undefined
   readonly pipeline: RequestPipeline
   /** Undefined if tracing is off. */
   readonly tracing?: Pick<RequestTracing, 'addTo'> | undefined
@@ -64,7 +79,7 @@ export interface ShellOptions {
   readonly aliases?: HttpAliases
 }
 
-export interface AnsweredRequest {
+interface CompletedRequest {
   readonly requestId: string
   readonly method: string
   /** Path without the query, which may contain secrets. */
@@ -80,11 +95,11 @@ const HEADER_BYTES_MAX = 16 * 1024
  * Creates the HTTP application of both APIs: limits, request IDs, compression, headers, error
  * formats.
  */
-export function createShell(options: ShellOptions): FastifyInstance {
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { aliases = NO_ALIASES.http } = options
   const app = fastify({
     logger: false,
-    requestTimeout: LIMITS.requestMsMax,
+    requestTimeout: LIMITS.requestTimeoutMs,
     ...transportOf(options),
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
@@ -92,8 +107,8 @@ export function createShell(options: ShellOptions): FastifyInstance {
     // See request-method.ts.
     exposeHeadRoutes: false,
     rewriteUrl: (request) => {
-      receiveHeaders(aliases, request)
-      return readdressed(request)
+      applyHeaderAliases(aliases, request)
+      return normalizeUrl(request)
     },
     // Rejects paths that cannot be routed, in the error format of their API.
     frameworkErrors: (error, request, reply) => {
@@ -101,9 +116,9 @@ export function createShell(options: ShellOptions): FastifyInstance {
       setHeaders(options, request, reply)
       sendError(options.log, { error, request, reply })
     },
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: handleClientError,
   })
-  limitPipelining(app.server, { limits: PIPELINING_LIMITS, plainHttp: options.plainHttp })
+  limitPipelining(app.server, { limits: PIPELINING_LIMITS, plainHttp: options.usesPlainHttp })
   app.removeAllContentTypeParsers()
   // Bodies are received later, once the caller is authorized.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -111,7 +126,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   options.pipeline.addTo(app)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
-    isV2(request)
+    isGovernancePath(request)
       ? sendV2Error(reply, { status: 404, detail: 'no route has this path' })
       : reply.code(404).header(ERROR_CODE_HEADER, codeOfStatus(404)).send(),
   )
@@ -124,30 +139,30 @@ interface Transport {
 }
 
 /** Returns the options for HTTP, or for HTTPS with the current certificates. */
-function transportOf({ upgrades = () => false, security }: ShellOptions): Transport {
+function transportOf({ isUpgrade = () => false, security }: HttpServerOptions): Transport {
   const http = {
     maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
     connectionsCheckingInterval: CONNECTION_CHECK_MS,
-    shouldUpgradeCallback: upgrades,
+    shouldUpgradeCallback: isUpgrade,
   }
   if (security === undefined) return { http }
   // Fastify also creates an HTTP server from these options; with its HTTPS types every function
   // that takes an application would need two signatures.
-  return { https: { ...http, ...security.listenOptions() } } as unknown as Transport
+  return { https: { ...http, ...security.secureContextOptions() } } as unknown as Transport
 }
 
 /**
  * Adds hooks. Only compression returns a promise: one per hook would be a tenth of a small
  * response's cost.
  */
-function addHooks(app: FastifyInstance, options: ShellOptions): void {
-  const rejected = new RejectedBodies()
+function addHooks(app: FastifyInstance, options: HttpServerOptions): void {
+  const rejected = new RejectedBodyDrain()
   app.addHook('preParsing', (request, _reply, payload, done) => {
     // Bodies of `/v1` are decoded by their route, whatever their content type.
-    if (!isV2(request)) delete request.headers['content-type']
-    if (!isCompressed(request)) return done(null, payload)
+    if (!isGovernancePath(request)) delete request.headers['content-type']
+    if (!hasCompressedBody(request)) return done(null, payload)
     try {
-      done(null, inflated(request, payload))
+      done(null, decompressBody(request, payload))
     } catch (thrown) {
       if (!(thrown instanceof HttpError)) throw thrown
       done(thrown)
@@ -155,16 +170,16 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')
-    if (options.aliases !== undefined) repeatHeaders(options.aliases, reply)
+    if (options.aliases !== undefined) addAliasHeaders(options.aliases, reply)
     if (!request.raw.complete || request.raw.readableLength > 0) rejected.drain(request, reply)
     if (request.method === 'HEAD') return sendHeaders(request, reply, payload, done)
-    if (!mayCompress(request, reply, payload)) return done(null, payload)
+    if (!shouldCompress(request, reply, payload)) return done(null, payload)
     // Fastify accepts a promise as well as the callback.
-    return compressed(request, reply, payload)
+    return compressResponse(request, reply, payload)
   })
-  if (options.leader !== undefined) retractAfterDeposition(app, options.leader)
+  if (options.leader !== undefined) withholdAfterDeposition(app, options.leader)
   observeRoutes(app, options)
-  if (options.onAnswered !== undefined) tellAnswered(app, options.onAnswered)
+  if (options.onCompleted !== undefined) reportCompleted(app, options.onCompleted)
 }
 
 /** Answers HEAD with the headers of GET. */
@@ -181,12 +196,12 @@ function sendHeaders(
     else destroyPayload(body)
     return null
   }
-  if (!mayCompress(request, reply, payload)) return done(null, withoutBody(payload))
-  return compressed(request, reply, payload).then(withoutBody)
+  if (!shouldCompress(request, reply, payload)) return done(null, withoutBody(payload))
+  return compressResponse(request, reply, payload).then(withoutBody)
 }
 
 /** Withholds a response that this server read as the leader if it has lost leadership meanwhile. */
-function retractAfterDeposition(
+function withholdAfterDeposition(
   app: FastifyInstance,
   leader: Pick<LeaderRouter, 'isStillLeader'>,
 ): void {
@@ -194,7 +209,7 @@ function retractAfterDeposition(
     if (reply.statusCode >= 500 || leader.isStillLeader(request.raw)) return done(null, payload)
     destroyPayload(payload)
     void reply.removeHeader('content-length').removeHeader('etag')
-    void reply.code(503).header(ERROR_CODE_HEADER, 'no-leader').type(TEXT_TYPE)
+    void reply.code(503).header(ERROR_CODE_HEADER, 'no-leader').type(TEXT_PLAIN)
     done(null, DEPOSED_MESSAGE)
   })
 }
@@ -204,11 +219,14 @@ function destroyPayload(payload: unknown): void {
   if (typeof destroy === 'function') destroy.call(payload)
 }
 
-function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) => void): void {
+function reportCompleted(
+  app: FastifyInstance,
+  onCompleted: (answered: CompletedRequest) => void,
+): void {
   app.addHook('onResponse', ({ id, method, url }, { statusCode, elapsedTime }, done) => {
-    const [path = ''] = loggedUrl(url).split('?', 1)
+    const [path = ''] = redactUrl(url).split('?', 1)
     const tookMs = Math.round(elapsedTime * 10) / 10
-    tell({ requestId: id, method, path, status: statusCode, tookMs })
+    onCompleted({ requestId: id, method, path, status: statusCode, tookMs })
     done()
   })
 }
@@ -217,7 +235,7 @@ function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) =>
  * Adds the route's observer. Each route knows its own name: Fastify creates an object of a dozen
  * fields to look it up by request.
  */
-function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void {
+function observeRoutes(app: FastifyInstance, { observerOf }: HttpServerOptions): void {
   const observers = new Map<string, (reply: FastifyReply) => void>()
   app.addHook('onRoute', (route) => {
     // All methods of a path share one observer, including HEAD, which Fastify adds.
@@ -236,14 +254,14 @@ function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void
 }
 
 /** Reports whether the path belongs to `/api/v2`, which uses JSON:API. */
-function isV2({ url }: { readonly url: string }): boolean {
+function isGovernancePath({ url }: { readonly url: string }): boolean {
   return url.startsWith('/api/v2/')
 }
 
 /** Returns the URL that the router matches. */
-function readdressed(request: IncomingMessage): string {
+function normalizeUrl(request: IncomingMessage): string {
   const { url = '', method = '' } = request
-  if (!isV2({ url })) {
+  if (!isGovernancePath({ url })) {
     routeAsMounted(request)
     return url
   }
@@ -262,25 +280,28 @@ function withoutLastSlash(url: string): string {
 }
 
 /** Returns the headers that all responses share; the request ID is added to each. */
-export function sharedHeaders({
+export function defaultResponseHeaders({
   responseHeaders,
-}: Pick<ShellOptions, 'responseHeaders'>): Readonly<Record<string, string>> {
-  const own = Object.entries(responseHeaders).map(([name, value]) => [name.toLowerCase(), value])
-  return { ...SECURITY_HEADERS, ...Object.fromEntries(own) }
+}: Pick<HttpServerOptions, 'responseHeaders'>): Readonly<Record<string, string>> {
+  const configured = Object.entries(responseHeaders).map(([name, value]) => [
+    name.toLowerCase(),
+    value,
+  ])
+  return { ...SECURITY_HEADERS, ...Object.fromEntries(configured) }
 }
 
 export function setHeaders(
-  options: Pick<ShellOptions, 'responseHeaders' | 'governanceHeaders'>,
+  options: Pick<HttpServerOptions, 'responseHeaders' | 'governanceHeaders'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   void reply.headers(SECURITY_HEADERS)
-  if (isV2(request)) void reply.headers(options.governanceHeaders ?? {})
+  if (isGovernancePath(request)) void reply.headers(options.governanceHeaders ?? {})
   void reply.headers(options.responseHeaders)
   void reply.header('x-request-id', request.id)
 }
 
-interface Failure {
+interface FailedRequest {
   readonly error: unknown
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -290,26 +311,27 @@ interface Failure {
  * Answers an error thrown by a handler: an invalid body (4xx), a limit (429), an environment fault
  * (503), or a bug (500).
  */
-function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
+function sendError(log: HttpLog, { error, request, reply }: FailedRequest): FastifyReply {
   const status = statusOf(error)
-  const message = textOf(error, status)
+  const message = errorText(error, status)
   // Not logged per request: a missing leader, a storage that rejects writes, an unreachable region,
   // a memory shortage, or a client that has disconnected would write a line for each.
-  const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
+  const isExpected =
+    error instanceof Fault && (EXPECTED_FAULTS.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
-      { err: error, requestId: request.id, method: request.method, url: loggedUrl(request.url) },
+      { err: error, requestId: request.id, method: request.method, url: redactUrl(request.url) },
       'request failed',
     )
-  removeUnwritable(reply)
+  dropInvalidHeaders(reply)
   if (error instanceof HttpError) void reply.headers(error.headers)
   const code = codeOf(error, status)
-  if (isV2(request)) return sendV2Error(reply, { status, detail: message, code })
+  if (isGovernancePath(request)) return sendV2Error(reply, { status, detail: message, code })
   return sendText(reply, { status, code, text: message })
 }
 
 /** Removes headers that cannot be sent: they may be the reason why the response failed. */
-function removeUnwritable(reply: FastifyReply): void {
+function dropInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders()))
     try {
       for (const one of [value].flat()) validateHeaderValue(name, String(one))
@@ -320,21 +342,21 @@ function removeUnwritable(reply: FastifyReply): void {
 }
 
 /** Faults that persist for a while and are logged when they begin. */
-const EXPECTED: ReadonlySet<string> = new Set([
+const EXPECTED_FAULTS: ReadonlySet<string> = new Set([
   'no-leader',
   'commits-lost',
   NO_CAPACITY,
   'storage-full',
   'storage-read-only',
   'storage-unanswered',
-  REGION_UNREACHED,
+  REGION_UNREACHABLE,
 ])
 
 function statusOf(error: unknown): number {
   if (error instanceof Fault) return error.kind === OVERLOADED ? 429 : 503
-  const given: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
-  if (typeof given === 'number' && given >= 400 && given < 500) return given
-  return isNotInflatable(error) ? 400 : 500
+  const statusCode: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return statusCode
+  return isDecompressionError(error) ? 400 : 500
 }
 
 /**
@@ -350,9 +372,25 @@ function codeOf(error: unknown, status: number): string {
  * Returns the message for the caller: none of the details of a bug, and an explanation of zlib
  * errors.
  */
-function textOf(error: unknown, status: number): string {
+function errorText(error: unknown, status: number): string {
   if (status === 500) return 'internal error; the server logged it with this request id'
-  return isNotInflatable(error)
+  return isDecompressionError(error)
     ? 'the body is not what its content-encoding says'
     : errorMessage(error)
+}
+
+/**
+ * TLS of a listening port. Without it the port speaks HTTP and clients are identified by tokens
+ * only.
+ */
+export interface ListenerTls {
+  /** TLS options: the certificate, and the client certificates that are requested. */
+  secureContextOptions(): TlsOptions
+  /** Calls the listener when the certificates change, until the returned function is called. */
+  onReload(listener: () => void): () => void
+  /**
+   * Returns why the peer may not connect as a node, as a predicate of "this one"; undefined if it
+   * may.
+   */
+  nodeProblem(socket: Socket): string | undefined
 }

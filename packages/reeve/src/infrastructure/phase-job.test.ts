@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunPhaseRow } from '../model/index.ts'
-import { EXECUTION_DEFAULTS, phaseJob, type ExecutionSettings } from './phase-job.ts'
+import { EXECUTION_DEFAULTS, buildPhaseJob, type ExecutionSettings } from './phase-job.ts'
 
 const PHASE: RunPhaseRow = {
   id: 'run-1-apply',
@@ -23,35 +23,35 @@ function jobWith(toolVersion: string | null, more: Partial<ExecutionSettings> = 
   const settings = { ...EXECUTION_DEFAULTS, ...more }
   const workspace = { name: 'one' }
   const address = 'https://reeve.example'
-  return phaseJob({ phase: PHASE, workspace, settings, toolVersion, address, authorities: '' })
+  return buildPhaseJob({ phase: PHASE, workspace, settings, toolVersion, address, authorities: '' })
 }
 
-test('phase job: it is started once and never again', () => {
+test('phase job: it is never restarted', () => {
   const [group] = jobWith('1.11.4').TaskGroups ?? []
   assert.equal(group?.RestartPolicy?.Attempts, 0)
   assert.equal(group?.RestartPolicy?.Mode, 'fail')
   assert.deepEqual(group?.ReschedulePolicy, { Attempts: 0, Unlimited: false })
 })
 
-test('phase job: it is interrupted as the tool wants to be, and has time to end', () => {
+test('phase job: it is interrupted with the signal of the tool, and has time to end', () => {
   const [task] = jobWith('1.11.4').TaskGroups?.[0]?.Tasks ?? []
   assert.equal(task?.KillSignal, 'SIGINT')
   assert.equal(task?.KillTimeout, 600_000_000_000)
 })
 
-test('phase job: it runs on a node that has the version, with that version', () => {
+test('phase job: it requires a node with the version, and uses that version', () => {
   const [group] = jobWith('1.11.4').TaskGroups ?? []
   const reference = '${attr.infrastructure.terraform.1.11.4.path}'
   assert.deepEqual(group?.Constraints, [{ LTarget: reference, RTarget: '', Operand: 'is_set' }])
   assert.equal(group?.Tasks?.[0]?.Env?.['REEVE_PHASE_TOOL'], reference)
 })
 
-test('phase job: an apply has as long to end as the servers allow', () => {
+test('phase job: the kill timeout of an apply is configurable', () => {
   const [task] = jobWith('1.11.4', { applyKillMs: 90_000 }).TaskGroups?.[0]?.Tasks ?? []
   assert.equal(task?.KillTimeout, 90_000_000_000)
 })
 
-test('phase job: an image has its own tool', () => {
+test('phase job: an image contains the tool', () => {
   const more = { source: 'image', image: 'tools:{version}' } as const
   const [group] = jobWith('1.11.4', more).TaskGroups ?? []
   const [task] = group?.Tasks ?? []

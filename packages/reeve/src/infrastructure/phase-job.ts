@@ -2,8 +2,13 @@ import type { Input, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { RUNNER_TASK, TICKET_ITEM, ticketPath } from '../governance/index.ts'
 import type { RunPhaseRow, WorkspaceRow } from '../model/index.ts'
-import { VERSION_PLACEHOLDER } from './tool-version.ts'
-import { toolPathAttribute, TOOLS, type ToolName, type ToolSource } from './tools.ts'
+import {
+  type ToolName,
+  toolPathAttribute,
+  TOOLS,
+  type ToolSource,
+  VERSION_PLACEHOLDER,
+} from './tools.ts'
 
 /** How phases of runs execute on nodes. */
 export interface ExecutionSettings {
@@ -49,7 +54,7 @@ export const EXECUTION_DEFAULTS: ExecutionSettings = {
   phasesAtOnceMax: 10,
 }
 
-export interface PhaseJobParts {
+export interface PhaseJobInput {
   readonly phase: RunPhaseRow
   readonly workspace: Pick<WorkspaceRow, 'name'>
   readonly settings: ExecutionSettings
@@ -62,7 +67,7 @@ export interface PhaseJobParts {
 }
 
 /** A plan changes nothing, so it needs little time to end after an interrupt. */
-const PLAN_KILL_MS = 60_000
+const PLAN_KILL_TIMEOUT_MS = 60_000
 
 /** A user waits for an apply, because it was confirmed. */
 const PRIORITY = { plan: 50, apply: 60 } as const
@@ -89,7 +94,7 @@ const RESCHEDULE = {
  * Builds the batch job of a phase. It is never restarted: an interrupted apply needs manual
  * inspection. The job contains no secrets: the runner reads its ticket from a variable.
  */
-export function phaseJob(parts: PhaseJobParts): Input<Job> {
+export function buildPhaseJob(parts: PhaseJobInput): Input<Job> {
   const { phase, workspace, settings } = parts
   return {
     ID: phase.id,
@@ -110,12 +115,14 @@ export function phaseJob(parts: PhaseJobParts): Input<Job> {
           {
             Name: RUNNER_TASK,
             Driver: settings.source === 'image' ? 'docker' : settings.driver,
-            Config: configOf(parts),
-            Artifacts: artifactsOf(parts),
-            Env: environmentOf(parts),
+            Config: driverConfig(parts),
+            Artifacts: toolArtifacts(parts),
+            Env: runnerEnvironment(parts),
             Templates: [ticketTemplate(parts)],
             KillSignal: 'SIGINT',
-            KillTimeout: nsFromMs(phase.phase === 'plan' ? PLAN_KILL_MS : settings.applyKillMs),
+            KillTimeout: nsFromMs(
+              phase.phase === 'plan' ? PLAN_KILL_TIMEOUT_MS : settings.applyKillMs,
+            ),
             Resources: { CPU: settings.cpuMHz, MemoryMB: settings.memoryMB },
           },
         ],
@@ -124,9 +131,9 @@ export function phaseJob(parts: PhaseJobParts): Input<Job> {
   }
 }
 
-function configOf({ settings, toolVersion }: PhaseJobParts): Record<string, unknown> {
+function driverConfig({ settings, toolVersion }: PhaseJobInput): Record<string, unknown> {
   if (settings.source === 'image') {
-    const image = withVersion(settings.image, toolVersion)
+    const image = fillVersion(settings.image, toolVersion)
     return { image, command: 'reeve', args: ['run-phase'] }
   }
   const args = ['${attr.infrastructure.program}', 'run-phase']
@@ -136,20 +143,20 @@ function configOf({ settings, toolVersion }: PhaseJobParts): Record<string, unkn
 /** Directory of the task into which an artifact is unpacked. */
 const TOOL_DIRECTORY = 'tool'
 
-function artifactsOf({ settings, toolVersion }: PhaseJobParts) {
+function toolArtifacts({ settings, toolVersion }: PhaseJobInput) {
   if (settings.source !== 'artifact') return []
-  const GetterSource = withVersion(settings.artifact, toolVersion)
+  const GetterSource = fillVersion(settings.artifact, toolVersion)
     .replaceAll('{os}', '${attr.kernel.name}')
     .replaceAll('{arch}', '${attr.cpu.arch}')
   return [{ GetterSource, GetterMode: 'dir', RelativeDest: `local/${TOOL_DIRECTORY}` }]
 }
 
-function withVersion(address: string | undefined, version: string | null): string {
+function fillVersion(address: string | undefined, version: string | null): string {
   return (address ?? '').replaceAll(VERSION_PLACEHOLDER, version ?? '')
 }
 
 /** Writes the ticket to the private directory of the task, which ignores later changes. */
-function ticketTemplate({ phase }: PhaseJobParts) {
+function ticketTemplate({ phase }: PhaseJobInput) {
   const path = JSON.stringify(ticketPath(phase))
   return {
     EmbeddedTmpl: `{{ with variable ${path} }}{{ .${TICKET_ITEM} }}{{ end }}`,
@@ -159,7 +166,7 @@ function ticketTemplate({ phase }: PhaseJobParts) {
   } as const
 }
 
-function environmentOf(parts: PhaseJobParts): Record<string, string> {
+function runnerEnvironment(parts: PhaseJobInput): Record<string, string> {
   const { phase, address, authorities } = parts
   return {
     REEVE_PHASE_ADDRESS: address,
@@ -169,7 +176,7 @@ function environmentOf(parts: PhaseJobParts): Record<string, string> {
   }
 }
 
-function toolPath({ settings: { tool, source }, toolVersion }: PhaseJobParts): string {
+function toolPath({ settings: { tool, source }, toolVersion }: PhaseJobInput): string {
   switch (source) {
     case 'image':
       // In an image the tool is on the PATH.
@@ -178,17 +185,17 @@ function toolPath({ settings: { tool, source }, toolVersion }: PhaseJobParts): s
       // The runner resolves it in the directory of the task.
       return `${TOOL_DIRECTORY}/${tool}`
     case 'node':
-      return nodePath(tool, toolVersion)
+      return toolPathReference(tool, toolVersion)
   }
 }
 
 /** Only nodes with exactly this version: a plan cannot be applied by another one. */
-function toolConstraints({ settings: { tool, source }, toolVersion }: PhaseJobParts) {
+function toolConstraints({ settings: { tool, source }, toolVersion }: PhaseJobInput) {
   if (source !== 'node') return []
-  return [{ LTarget: nodePath(tool, toolVersion), RTarget: '', Operand: 'is_set' }]
+  return [{ LTarget: toolPathReference(tool, toolVersion), RTarget: '', Operand: 'is_set' }]
 }
 
 /** Reference to the path of the tool on the node. */
-function nodePath(tool: ToolName, version: string | null): string {
+function toolPathReference(tool: ToolName, version: string | null): string {
   return `\${attr.${toolPathAttribute(tool, version ?? '')}}`
 }

@@ -1,10 +1,10 @@
 import {
-  lostPhase,
+  recordLostPhase,
   nextPhases,
-  startedPhaseRows,
+  startPhaseChanges,
   TICKET_ITEM,
   ticketPath,
-  type GovernanceHost,
+  type GovernanceOptions,
 } from '../governance/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
@@ -18,9 +18,9 @@ import {
   type VariableRow,
 } from '../model/index.ts'
 import {
-  KILLED_PHASES,
+  KILLED_PHASE_KEY,
   namespacedKey,
-  OPEN_PHASES,
+  OPEN_PHASE_KEY,
   put,
   SYSTEM,
   type Change,
@@ -34,8 +34,8 @@ import {
   stopJob,
   type WorkloadContext,
 } from '../workload/index.ts'
-import { phaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
-import { chooseNodeVersion, chooseRemoteVersion } from './tool-version.ts'
+import { buildPhaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
+import { chooseNodeVersion, chooseRemoteVersion } from './tools.ts'
 
 export interface ControllerLog {
   warn(fields: object, message: string): void
@@ -43,7 +43,7 @@ export interface ControllerLog {
 
 export interface RunControllerOptions {
   /** Runs and jobs are rows of the same state. */
-  readonly context: WorkloadContext & GovernanceHost
+  readonly context: WorkloadContext & GovernanceOptions
   readonly log: ControllerLog
   readonly settings: ExecutionSettings
   /** Address of a server for runners; empty until known. */
@@ -53,10 +53,10 @@ export interface RunControllerOptions {
 }
 
 /** Namespace of phases whose project has none. */
-const OWN_NAMESPACE = 'infrastructure-runs'
+const DEFAULT_NAMESPACE = 'infrastructure-runs'
 
 /** Interval of the checks of phase timeouts and of jobs that could not be submitted. */
-const CHECK_EVERY_MS = 15_000
+const CHECK_INTERVAL_MS = 15_000
 
 /**
  * Starts pending runs, submits the job of each phase, and fails the run of a phase whose job ended
@@ -75,8 +75,8 @@ export class RunController {
   }
 
   start(): void {
-    this.#follow()
-    this.#checkLater()
+    this.#watch()
+    this.#scheduleCheck()
   }
 
   async stop(): Promise<void> {
@@ -87,23 +87,23 @@ export class RunController {
   }
 
   /** Performs the due work; only one round runs at a time. */
-  work(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
+  runOnce(): Promise<void> {
+    this.#running ??= this.#performRound().finally(() => {
       this.#running = undefined
     })
     return this.#running
   }
 
   /** A commit only triggers a round; the work is read from the tables. */
-  #follow(): void {
+  #watch(): void {
     if (this.#isStopped) return
     const { watches } = this.#options.context.store
-    this.#cancelWatch = watches.watch(this.#targets(), () => this.#follow())
+    this.#cancelWatch = watches.watch(this.#watchTargets(), () => this.#watch())
     // The current round may be past its reads, so another one follows.
-    void (this.#running ?? Promise.resolve()).then(() => this.work())
+    void (this.#running ?? Promise.resolve()).then(() => this.runOnce())
   }
 
-  #targets(): readonly WatchTarget[] {
+  #watchTargets(): readonly WatchTarget[] {
     const phases = this.#openPhases()
     const jobs = phases.map(({ namespace, id }) => ({
       table: 'jobs',
@@ -114,33 +114,33 @@ export class RunController {
     return [{ table: 'runs' }, { table: 'run_phases' }, { table: 'workspaces' }, ...nodes, ...jobs]
   }
 
-  #checkLater(): void {
-    this.#cancelTimer = this.#options.context.clock.after(CHECK_EVERY_MS, () => {
-      this.#checkLater()
-      void this.work()
+  #scheduleCheck(): void {
+    this.#cancelTimer = this.#options.context.clock.after(CHECK_INTERVAL_MS, () => {
+      this.#scheduleCheck()
+      void this.runOnce()
     })
   }
 
-  async #round(): Promise<void> {
+  async #performRound(): Promise<void> {
     if (this.#isStopped) return
     try {
-      this.#begin()
-      for (const phase of this.#openPhases()) await this.#attend(phase)
+      this.#startEligible()
+      for (const phase of this.#openPhases()) await this.#advancePhase(phase)
       await this.#stopKilled()
     } catch (thrown) {
       // The storage failed or the server stops; the next round continues.
-      this.#options.log.warn({ err: errorMessage(thrown) }, 'runs could not be attended to')
+      this.#options.log.warn({ err: errorMessage(thrown) }, 'round of the run controller failed')
     }
   }
 
   #openPhases(): readonly RunPhaseRow[] {
     return this.#options.context.store.tables.run_phases
-      .rowsIn('open', OPEN_PHASES)
+      .rowsByIndex('open', OPEN_PHASE_KEY)
       .toSorted((a, b) => compareText(a.id, b.id))
   }
 
   /** Starts all eligible runs in one commit; each decision takes the previous ones into account. */
-  #begin(): void {
+  #startEligible(): void {
     const { context, settings } = this.#options
     const { store, clock } = context
     const next = nextPhases(store.tables, settings.phasesAtOnceMax)
@@ -150,10 +150,10 @@ export class RunController {
       by: 'system',
       cause: 'WorkspaceUpdated',
       changes: () => [
-        ...this.#ownNamespace(),
+        ...this.#createDefaultNamespace(),
         ...next.flatMap(({ run, phase }) => {
           const namespace = this.#namespaceOf(run.workspaceId)
-          return startedPhaseRows(store.tables, run, { phase, namespace, nowMs })
+          return startPhaseChanges(store.tables, run, { phase, namespace, nowMs })
         }),
       ],
     })
@@ -165,23 +165,26 @@ export class RunController {
   #namespaceOf(workspaceId: string): string {
     const { tables } = this.#options.context.store
     const { projectId } = tables.workspaces.get(workspaceId)
-    const own = tables.project_namespaces.rowsIn('project', projectId)
-    return own.map(({ namespace }) => namespace).toSorted(compareText)[0] ?? OWN_NAMESPACE
+    const projectNamespaces = tables.project_namespaces.rowsByIndex('project', projectId)
+    return (
+      projectNamespaces.map(({ namespace }) => namespace).toSorted(compareText)[0] ??
+      DEFAULT_NAMESPACE
+    )
   }
 
-  #ownNamespace(): readonly Change[] {
-    if (this.#options.context.store.tables.namespaces.has(OWN_NAMESPACE)) return []
+  #createDefaultNamespace(): readonly Change[] {
+    if (this.#options.context.store.tables.namespaces.has(DEFAULT_NAMESPACE)) return []
     const Description = 'Plans and applies of projects that have no namespace of their own.'
-    return [put('namespaces', namespaceRow({ Name: OWN_NAMESPACE, Description }))]
+    return [put('namespaces', namespaceRow({ Name: DEFAULT_NAMESPACE, Description }))]
   }
 
-  async #attend(phase: RunPhaseRow): Promise<void> {
+  async #advancePhase(phase: RunPhaseRow): Promise<void> {
     const { tables } = this.#options.context.store
     const job = tables.jobs.find(namespacedKey(phase.namespace, phase.id))
     if (job === undefined && phase.status === 'queued') return await this.#submit(phase)
-    const loss = job === undefined ? 'its job was purged' : this.#lossOf(phase)
-    if (loss !== undefined) return await this.#lose(phase, loss)
-    this.#interruptLate(phase)
+    const loss = job === undefined ? 'its job was purged' : this.#lossReason(phase)
+    if (loss !== undefined) return await this.#recordLoss(phase, loss)
+    this.#interruptOverdue(phase)
   }
 
   /** If the server crashed before the job was submitted, the phase gets another ticket. */
@@ -190,7 +193,7 @@ export class RunController {
     const { store, sealer, ids } = context
     const run = store.tables.runs.get(runId)
     const version = this.#toolVersion(run)
-    if (!version.ok) return await this.#lose(store.tables.run_phases.get(id), version.error)
+    if (!version.ok) return await this.#recordLoss(store.tables.run_phases.get(id), version.error)
     const toolVersion = version.value
     if (toolVersion === undefined) return
     const ticket = `${ids.uuid()}${ids.uuid()}`
@@ -200,7 +203,7 @@ export class RunController {
       cause: undefined,
       changes: (stamp) => [
         put('run_phases', phase),
-        ...pinnedVersion(run, toolVersion),
+        ...pinVersionChanges(run, toolVersion),
         put('variables', ticketVariable(context, { phase, ticket, stamp })),
       ],
     })
@@ -209,14 +212,14 @@ export class RunController {
     const parts = { phase, workspace, settings, toolVersion, address: address(), authorities }
     try {
       await registerSystemJob(context, {
-        ...phaseJob(parts),
+        ...buildPhaseJob(parts),
         ID: phase.id,
         Namespace: phase.namespace,
       })
     } catch (thrown) {
       if (!(thrown instanceof Fault) || thrown.kind !== 'job-refused') throw thrown
-      log.warn({ phase: phase.id, err: thrown.message }, 'the job of a run was refused')
-      await this.#lose(phase, `its job was refused: ${thrown.message}`)
+      log.warn({ phase: phase.id, err: thrown.message }, 'job of a run phase was rejected')
+      await this.#recordLoss(phase, `its job was refused: ${thrown.message}`)
     }
   }
 
@@ -229,17 +232,17 @@ export class RunController {
     const { context, settings } = this.#options
     const { tool, source, artifact, image, version } = settings
     const { tables } = context.store
-    const wanted = execution?.toolVersion ?? tables.workspaces.get(workspaceId).toolVersion
-    if (source === 'node') return chooseNodeVersion(tool, wanted, [...tables.nodes.rows()])
+    const requested = execution?.toolVersion ?? tables.workspaces.get(workspaceId).toolVersion
+    if (source === 'node') return chooseNodeVersion(tool, requested, [...tables.nodes.rows()])
     const address = (source === 'image' ? image : artifact) ?? ''
-    return chooseRemoteVersion({ tool, address, version }, wanted)
+    return chooseRemoteVersion({ tool, address, version }, requested)
   }
 
   /** Returns why a job whose allocations have all ended did not report; undefined while one may. */
-  #lossOf(phase: RunPhaseRow): string | undefined {
+  #lossReason(phase: RunPhaseRow): string | undefined {
     const { tables } = this.#options.context.store
     const key = namespacedKey(phase.namespace, phase.id)
-    const allocations = tables.allocations.rowsIn('job', key)
+    const allocations = tables.allocations.rowsByIndex('job', key)
     if (allocations.length === 0) {
       const isStopped = tables.jobs.find(key)?.Stop === true
       return isStopped ? 'its job was stopped' : undefined
@@ -251,23 +254,23 @@ export class RunController {
     return `its task ended (${last?.ClientStatus ?? 'unknown'}) without a report`
   }
 
-  async #lose({ id }: RunPhaseRow, why: string): Promise<void> {
+  async #recordLoss({ id }: RunPhaseRow, reason: string): Promise<void> {
     const { context } = this.#options
     const { store, clock } = context
     const phase = store.tables.run_phases.find(id)
     if (phase === undefined) return
-    const { changes, blobs } = lostPhase(context, phase, { why, nowMs: clock.nowMs() })
+    const { changes, blobs } = recordLostPhase(context, phase, { reason, nowMs: clock.nowMs() })
     const commit = { by: 'system', cause: 'WorkspaceUpdated', changes: () => changes } as const
     await store.commit({ ...commit, blobs }).durable
   }
 
   /** Interrupts a phase that exceeds its timeout, like a canceled one. */
-  #interruptLate(phase: RunPhaseRow): void {
+  #interruptOverdue(phase: RunPhaseRow): void {
     const { context, settings } = this.#options
     const startedMs = phase.statusMs['running-at']
     if (startedMs === undefined || phase.cancellation !== 'none') return
-    const mostMs = phase.phase === 'plan' ? settings.planMsMax : settings.applyMsMax
-    if (context.clock.nowMs() - startedMs < mostMs) return
+    const timeoutMs = phase.phase === 'plan' ? settings.planMsMax : settings.applyMsMax
+    if (context.clock.nowMs() - startedMs < timeoutMs) return
     context.store.commit({
       by: 'system',
       cause: undefined,
@@ -279,7 +282,7 @@ export class RunController {
   async #stopKilled(): Promise<void> {
     const { context } = this.#options
     const { store } = context
-    for (const phase of store.tables.run_phases.rowsIn('killed', KILLED_PHASES)) {
+    for (const phase of store.tables.run_phases.rowsByIndex('killed', KILLED_PHASE_KEY)) {
       const { namespace, id: jobId } = phase
       const request = { namespace, jobId, purge: false, evalPriority: 0, noShutdownDelay: true }
       await stopJob(context, SYSTEM, request)
@@ -296,7 +299,7 @@ function isReplaceable(phase: RunPhaseRow, allocations: readonly AllocationRow[]
 }
 
 /** Records the version of the plan, which the apply uses too. */
-function pinnedVersion(run: RunRow, toolVersion: string | null): readonly Change[] {
+function pinVersionChanges(run: RunRow, toolVersion: string | null): readonly Change[] {
   const { execution } = run
   if (execution === undefined || toolVersion === null) return []
   if (execution.toolVersion === toolVersion) return []

@@ -1,10 +1,14 @@
 export type { FileFunctions } from './functions/functions.ts'
-export { parseLegacyJobFile } from './legacy/parse-legacy-job-file.ts'
+export { parseLegacyJobFile } from './legacy-job-file.ts'
 export { parseJobFile } from './parse-job-file.ts'
 export type { JobFile, JobFileRequest, JobFileResult } from './parse-job-file.ts'
 export { parseVolumeFile } from './parse-volume-file.ts'
-export { formatProblems } from './format-problems.ts'
-export { findPlaces, formatPlacedProblem, placeProblems } from './placed-problems.ts'
-export type { PlacedProblem } from './placed-problems.ts'
-export type { Positions } from './places.ts'
-export type { NamedText } from './read-source.ts'
+export {
+  formatLocatedProblem,
+  formatProblems,
+  type LocatedProblem,
+  locatePaths,
+  locateProblems,
+} from './diagnostics.ts'
+export type { SourceMap } from './source-map.ts'
+export type { SourceFile } from './source.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatDiagnostic } from '@reeve/hcl'
 import { parseJobFile } from './parse-job-file.ts'
-import { isJsonSyntax } from './read-source.ts'
+import { isJsonSyntax } from './source.ts'
 
 const request = { file: 'job.json', strict: true, files: undefined, random: { next: () => 0 } }
 

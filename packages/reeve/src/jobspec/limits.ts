@@ -10,7 +10,7 @@ export const DIAGNOSTICS_MAX = 50
 export const JOB_FILE_STEPS_MAX = 2_000_000
 
 /** An iteration of a dynamic block creates a block, a scope and labels before any evaluation. */
-export const STEPS_PER_ROUND = 40
+export const STEPS_PER_ITERATION = 40
 
 /**
  * Maximum length of a job file and of each variable file in UTF-16 units; real ones have a

@@ -13,7 +13,7 @@ import {
   type Scope,
   type Value,
 } from '@reeve/hcl'
-import { note, noteAll, type Findings } from './findings.ts'
+import { report, reportAll, type DiagnosticList } from './diagnostics.ts'
 
 /**
  * Evaluates all locals, which may reference each other in any order. Errors are reported;
@@ -22,16 +22,20 @@ import { note, noteAll, type Findings } from './findings.ts'
 export function evaluateLocals(
   attributes: readonly Attribute[],
   scope: Scope,
-  findings: Findings,
+  findings: DiagnosticList,
 ): ObjectValue {
-  const locals = collect(attributes, findings)
+  const locals = collectLocals(attributes, findings)
   const values = new Map<string, Value>()
-  const work: Work = { locals, values, scope, findings }
-  let pending = inOrder(work)
+  const work: LocalsContext = { locals, values, scope, findings }
+  let pending = sortByDependency(work)
   // References with computed names are only discovered by evaluation, so failed locals are retried.
   for (;;) {
-    const failed = pending.filter((local) => !settle(local, work))
-    if (failed.length === 0 || failed.length === pending.length || !failed.some(isOpen)) {
+    const failed = pending.filter((local) => !tryEvaluate(local, work))
+    if (
+      failed.length === 0 ||
+      failed.length === pending.length ||
+      !failed.some(hasComputedReference)
+    ) {
       for (const local of failed) reportFailure(local, work)
       return makeObject(values)
     }
@@ -45,19 +49,22 @@ interface Local {
   readonly references: readonly Reference[]
 }
 
-interface Work {
+interface LocalsContext {
   readonly locals: ReadonlyMap<string, Local>
   readonly values: Map<string, Value>
   readonly scope: Scope
-  readonly findings: Findings
+  readonly findings: DiagnosticList
 }
 
-function collect(attributes: readonly Attribute[], findings: Findings): ReadonlyMap<string, Local> {
+function collectLocals(
+  attributes: readonly Attribute[],
+  findings: DiagnosticList,
+): ReadonlyMap<string, Local> {
   const locals = new Map<string, Local>()
   for (const attribute of attributes) {
     const { name, nameSpan } = attribute
     const detail = () => `A local named ${quoteText(name)} is already defined.`
-    if (locals.has(name)) note(findings, () => errorAt(nameSpan, 'Duplicate local', detail()))
+    if (locals.has(name)) report(findings, () => errorAt(nameSpan, 'Duplicate local', detail()))
     const references = findReferences(attribute.expression).filter(({ root }) => root === 'local')
     locals.set(name, { name, attribute, references })
   }
@@ -65,11 +72,11 @@ function collect(attributes: readonly Attribute[], findings: Findings): Readonly
 }
 
 /** For example `local[var.name]`: the referenced local is unknown before evaluation. */
-function isOpen({ references }: Local): boolean {
+function hasComputedReference({ references }: Local): boolean {
   return references.some(({ path }) => typeof path[0] !== 'string')
 }
 
-function namesOf({ references }: Local): readonly string[] {
+function referencedNames({ references }: Local): readonly string[] {
   return references.flatMap(({ path: [first] }) => (typeof first === 'string' ? [first] : []))
 }
 
@@ -77,14 +84,14 @@ function namesOf({ references }: Local): readonly string[] {
  * Sorts locals by dependency. Locals in a cycle or with unknown references are reported and
  * omitted. A work list instead of recursion: chains may be as long as the file.
  */
-function inOrder(work: Work): readonly Local[] {
+function sortByDependency(work: LocalsContext): readonly Local[] {
   const order: Local[] = []
   const state = new Map<string, 'open' | 'done'>()
   for (const start of work.locals.values()) {
     const path: { readonly local: Local; readonly names: string[] }[] = []
     const enter = (local: Local) => {
       state.set(local.name, 'open')
-      path.push({ local, names: namesOf(local).toReversed() })
+      path.push({ local, names: referencedNames(local).toReversed() })
     }
     if (!state.has(start.name)) enter(start)
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
@@ -95,43 +102,43 @@ function inOrder(work: Work): readonly Local[] {
         order.push(top.local)
         path.pop()
       } else if (next === undefined) reportUnknown(top.local, name, work)
-      else if (state.get(name) === 'open') reportCircle(top.local, name, work)
+      else if (state.get(name) === 'open') reportCycle(top.local, name, work)
       else if (!state.has(name)) enter(next)
     }
   }
   return order
 }
 
-function reportUnknown(local: Local, name: string, { locals, findings }: Work): void {
+function reportUnknown(local: Local, name: string, { locals, findings }: LocalsContext): void {
   const make = (): Diagnostic => {
     const hint = didYouMean(name, locals.keys())
     const detail = `There is no local named ${quoteText(name)}.${hint}`
-    return errorAt(spanOf(local, name), 'Unknown local', detail)
+    return errorAt(referenceSpan(local, name), 'Unknown local', detail)
   }
-  note(findings, make)
+  report(findings, make)
 }
 
-function reportCircle(local: Local, name: string, { findings }: Work): void {
+function reportCycle(local: Local, name: string, { findings }: LocalsContext): void {
   const detail = () =>
     `The local ${quoteText(local.name)} refers to ${quoteText(name)}, which depends on it.`
-  note(findings, () => errorAt(spanOf(local, name), 'Circular reference', detail()))
+  report(findings, () => errorAt(referenceSpan(local, name), 'Circular reference', detail()))
 }
 
-function spanOf({ references, attribute }: Local, name: string) {
+function referenceSpan({ references, attribute }: Local, name: string) {
   return references.find(({ path }) => path[0] === name)?.span ?? attribute.nameSpan
 }
 
 /** Returns false if the local has no value yet. */
-function settle(local: Local, work: Work): boolean {
-  if (namesOf(local).some((name) => !work.values.has(name))) return false
+function tryEvaluate(local: Local, work: LocalsContext): boolean {
+  if (referencedNames(local).some((name) => !work.values.has(name))) return false
   const result = evaluate(local.attribute.expression, scopeFor(local, work))
   if (result.ok) work.values.set(local.name, result.value)
   return result.ok
 }
 
 /** Contains only referenced locals: copying all of them for each would be quadratic. */
-function scopeFor(local: Local, { values, scope }: Work): Scope {
-  const names = isOpen(local) ? [...values.keys()] : namesOf(local)
+function scopeFor(local: Local, { values, scope }: LocalsContext): Scope {
+  const names = hasComputedReference(local) ? [...values.keys()] : referencedNames(local)
   const entries = names.flatMap((name) => {
     const value = values.get(name)
     return value === undefined ? [] : [[name, value] as const]
@@ -139,9 +146,9 @@ function scopeFor(local: Local, { values, scope }: Work): Scope {
   return childScope(scope, { local: makeObject(entries) })
 }
 
-function reportFailure(local: Local, work: Work): void {
+function reportFailure(local: Local, work: LocalsContext): void {
   // The failure of a referenced local is already reported.
-  if (namesOf(local).some((name) => !work.values.has(name))) return
+  if (referencedNames(local).some((name) => !work.values.has(name))) return
   const result = evaluate(local.attribute.expression, scopeFor(local, work))
-  if (!result.ok) noteAll(work.findings, result.error)
+  if (!result.ok) reportAll(work.findings, result.error)
 }

@@ -17,23 +17,35 @@ import {
   type FunctionDefinition,
   type ObjectValue,
   type Scope,
+  formatRange,
+  rangeOf,
+  type DecodedBody,
+  type StepBudget,
+  type Span,
 } from '@reeve/hcl'
+import { buildRecord } from './build/build.ts'
 import { DYNAMIC } from './dynamic.ts'
-import { inReadingOrder, noFindings, noteAll, type Findings } from './findings.ts'
+import {
+  sortBySource,
+  createDiagnosticList,
+  reportAll,
+  type DiagnosticList,
+  report,
+} from './diagnostics.ts'
 import { jobFunctions, type FileFunctions } from './functions/functions.ts'
-import { buildJob, findJobBlock } from './job-block.ts'
 import { evaluateLocals } from './locals.ts'
-import type { Positions } from './places.ts'
-import { readSource, type NamedText } from './read-source.ts'
+import { createSourceMap, type SourceMap, type SpanIndex } from './source-map.ts'
+import { parseSource, type SourceFile } from './source.ts'
 import { JOB } from './schema/job.ts'
-import { OWN_NAMES, withOtherNames } from './schema/other-names.ts'
-import { makeJobScope } from './scope.ts'
-import { readDeclarations } from './variables/declaration.ts'
-import { resolveVariables } from './variables/resolve.ts'
+import { OWN_NAMES, withAliases } from './schema/other-names.ts'
+import type { BlockMapping } from './schema/block-mapping.ts'
+import { createJobScope } from './scope.ts'
+import { readDeclarations } from './variables/declarations.ts'
+import { resolveVariables } from './variables/sources.ts'
 
-export interface JobFileRequest extends NamedText {
+export interface JobFileRequest extends SourceFile {
   /** Variable files in order; the text of a request comes last. */
-  readonly variableTexts?: readonly NamedText[]
+  readonly variableTexts?: readonly SourceFile[]
   /** Values of individual variables by name. */
   readonly flags?: Readonly<Record<string, string>>
   /** Environment variables, of which `REEVE_VAR_<name>` are used. Servers pass none. */
@@ -54,7 +66,7 @@ export interface JobFile {
   /** All fields are present; unset ones are null. */
   readonly job: ParsedJob
   readonly warnings: readonly Diagnostic[]
-  readonly positions: Positions
+  readonly positions: SourceMap
   /** The variable values used, by name. */
   readonly variables: ObjectValue
 }
@@ -80,23 +92,25 @@ function readJobFile(
   request: JobFileRequest,
   functions: ReadonlyMap<string, FunctionDefinition>,
 ): JobFileResult {
-  const findings = noFindings()
-  const body = readText(request, findings)
-  const bodies = (request.variableTexts ?? []).flatMap((text) => readText(text, findings) ?? [])
-  if (body === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  const findings = createDiagnosticList()
+  const body = parseOrReport(request, findings)
+  const bodies = (request.variableTexts ?? []).flatMap(
+    (text) => parseOrReport(text, findings) ?? [],
+  )
+  if (body === undefined || findings.errors.length > 0) return err(sortBySource(findings.errors))
   if (isApiJob(body)) return err([errorAt(body.anchor, 'Missing job block', API_JOB)])
-  const { content: top, diagnostics } = readPartialContent(body, TOP)
-  noteAll(findings, diagnostics)
+  const { content: top, diagnostics } = readPartialContent(body, FILE_SCHEMA)
+  reportAll(findings, diagnostics)
   const block = findJobBlock(body, top, findings)
-  const scope = makeJobScope(functions)
+  const scope = createJobScope(functions)
   const names = evaluateNames({ top, bodies, request }, scope, findings)
-  if (names === undefined || block === undefined) return err(inReadingOrder(findings.errors))
-  const table = withOtherNames(JOB, request.aliases ?? OWN_NAMES)
+  if (names === undefined || block === undefined) return err(sortBySource(findings.errors))
+  const table = withAliases(JOB, request.aliases ?? OWN_NAMES)
   const decoded = decodeBody(block.body, table.schema, { scope: names.scope, expander: DYNAMIC })
-  if (!decoded.ok) noteAll(findings, decoded.error)
-  const building = { table, findings, meter: scope.meter, whole: body.anchor }
+  if (!decoded.ok) reportAll(findings, decoded.error)
+  const building = { table, findings, meter: scope.meter, fallbackSpan: body.anchor }
   const built = decoded.ok ? buildJob(block, decoded.value, building) : undefined
-  if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  if (built === undefined || findings.errors.length > 0) return err(sortBySource(findings.errors))
   return ok({ ...built, warnings: findings.warnings, variables: names.variables })
 }
 
@@ -107,14 +121,14 @@ function isApiJob({ syntax, attributes }: Body): boolean {
   return syntax === 'json' && attributes.some(({ name }) => name === 'Job' || name === 'TaskGroups')
 }
 
-function readText(text: NamedText, findings: Findings): Body | undefined {
-  const read = readSource(text)
+function parseOrReport(text: SourceFile, findings: DiagnosticList): Body | undefined {
+  const read = parseSource(text)
   if (read.ok) return read.value
-  noteAll(findings, read.error)
+  reportAll(findings, read.error)
   return undefined
 }
 
-const TOP: BodySchema = {
+const FILE_SCHEMA: BodySchema = {
   blocks: {
     variable: { labels: ['name'] },
     variables: {},
@@ -127,13 +141,13 @@ function blocksOf({ blocks }: Content, ...types: readonly string[]): readonly Bl
   return blocks.filter((block) => types.includes(block.type))
 }
 
-interface Inputs {
+interface EvaluationInput {
   readonly top: Content
   readonly bodies: readonly Body[]
   readonly request: JobFileRequest
 }
 
-interface Names {
+interface EvaluatedNames {
   readonly scope: Scope
   readonly variables: ObjectValue
 }
@@ -142,31 +156,94 @@ interface Names {
  * Evaluates variables, then locals. Undefined if a variable has no value, because everything that
  * uses it would fail too.
  */
-function evaluateNames(inputs: Inputs, scope: Scope, findings: Findings): Names | undefined {
+function evaluateNames(
+  inputs: EvaluationInput,
+  scope: Scope,
+  findings: DiagnosticList,
+): EvaluatedNames | undefined {
   const { top, bodies, request } = inputs
   const { strict, flags = {}, environment = {}, aliases = OWN_NAMES } = request
   // A separate list, because diagnostics of the rest of the file are irrelevant here.
-  const own = noFindings()
+  const ownFindings = createDiagnosticList()
   const declarations = readDeclarations(blocksOf(top, 'variable', 'variables'), {
     scope,
-    findings: own,
+    findings: ownFindings,
   })
   const { variablePrefixes } = aliases
   const sources = { environment, variablePrefixes, bodies, flags }
-  const variables = resolveVariables(sources, { declarations, scope, findings: own, strict })
-  noteAll(findings, [...own.errors, ...own.warnings])
+  const variables = resolveVariables(sources, {
+    declarations,
+    scope,
+    findings: ownFindings,
+    strict,
+  })
+  reportAll(findings, [...ownFindings.errors, ...ownFindings.warnings])
   if (!variables.isComplete) return undefined
   const withVariables = childScope(scope, { var: variables.values })
-  const before = findings.errors.length
+  const errorCount = findings.errors.length
   const local = evaluateLocals(readLocals(top, findings), withVariables, findings)
-  if (findings.errors.length > before) return undefined
+  if (findings.errors.length > errorCount) return undefined
   return { scope: childScope(withVariables, { local }), variables: variables.values }
 }
 
-function readLocals(top: Content, findings: Findings): readonly Attribute[] {
+function readLocals(top: Content, findings: DiagnosticList): readonly Attribute[] {
   return blocksOf(top, 'locals').flatMap((block) => {
     const { content, diagnostics } = readPartialContent(block.body, { otherAttributes: {} })
-    noteAll(findings, diagnostics)
+    reportAll(findings, diagnostics)
     return [...content.attributes.values()]
   })
+}
+
+/**
+ * The only job block of a file. Reports an error and returns undefined if there is none or more
+ * than one.
+ */
+export function findJobBlock(
+  body: Body,
+  content: Content,
+  findings: DiagnosticList,
+): Block | undefined {
+  const [first, second] = content.blocks.filter(({ type }) => type === 'job')
+  if (second !== undefined) {
+    const at = first === undefined ? '' : formatRange(rangeOf(first.headerSpan))
+    const detail = `A job file has exactly one job block, and there is one at ${at}.`
+    report(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
+  }
+  // A job block that could not be read is already reported.
+  const isWritten = [...body.blocks.map(({ type }) => type), ...body.attributes.map(nameOf)]
+  if (first === undefined && !isWritten.includes('job')) {
+    const detail = 'A job file has exactly one block: job "name" { … }.'
+    report(findings, () => errorAt(body.anchor, 'Missing job block', detail))
+  }
+  return first
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name
+}
+
+interface JobBuildOptions {
+  readonly table: BlockMapping
+  readonly findings: DiagnosticList
+  readonly meter: StepBudget
+  /** Position for parts of the job that are not written. */
+  readonly fallbackSpan: Span
+}
+
+interface BuiltJob {
+  readonly job: ParsedJob
+  readonly positions: SourceMap
+}
+
+/** Builds the job from a block that was decoded with the schema of its mapping. */
+export function buildJob(block: Block, body: DecodedBody, building: JobBuildOptions): BuiltJob {
+  const { table, findings, meter, fallbackSpan } = building
+  const places: SpanIndex = new WeakMap()
+  const labels = block.labels.map((label) => label.text)
+  const source = { labels, body, headerSpan: block.headerSpan }
+  const record = buildRecord(source, table, { findings, places, meter })
+  // Proof: mappings name only fields of the contract and read each as its declared kind; a test
+  // validates results against the contract's schema.
+  const job = record as unknown as ParsedJob
+  return { job, positions: createSourceMap(record, places, fallbackSpan) }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HostVolumeInput } from '@reeve/contract'
-import { formatProblems } from './format-problems.ts'
+import { formatProblems } from './diagnostics.ts'
 import { parseVolumeFile } from './parse-volume-file.ts'
 
 function parsed(text: string): HostVolumeInput {

@@ -1,7 +1,7 @@
 import { err } from '@reeve/kit/result.ts'
 import {
   createScope,
-  type AttributeKind,
+  type RootDescription,
   type FunctionDefinition,
   type LazyFunction,
   type Scope,
@@ -12,16 +12,16 @@ import { JOB_FILE_STEPS_MAX } from './limits.ts'
  * The scope of a job file: `var` and `local` are added once evaluated. Every other root is
  * interpolated on the node that runs the task, and stays text.
  */
-export function makeJobScope(functions: ReadonlyMap<string, FunctionDefinition>): Scope {
+export function createJobScope(functions: ReadonlyMap<string, FunctionDefinition>): Scope {
   return createScope({
     functions: Object.fromEntries(functions),
     isDeferred: (root) => root !== 'var' && root !== 'local',
-    kindOf: (root) => (Object.hasOwn(DECLARED, root) ? DECLARED[root] : undefined),
+    describeRoot: (root) => (Object.hasOwn(ROOT_KINDS, root) ? ROOT_KINDS[root] : undefined),
     limits: { stepsMax: JOB_FILE_STEPS_MAX },
   })
 }
 
-const DECLARED: Readonly<Record<string, AttributeKind>> = {
+const ROOT_KINDS: Readonly<Record<string, RootDescription>> = {
   var: {
     noun: 'variable',
     howToDeclare: (name) => `Declare it with a block variable "${name}" {}.`,
@@ -38,7 +38,7 @@ export function literalScope(scope: Scope): Scope {
     ...scope,
     variable: () => undefined,
     variableNames: () => [],
-    function: () => REFUSED,
+    function: () => REJECTING_FUNCTION,
     isDeferred: () => false,
   }
 }
@@ -48,7 +48,7 @@ export function closedScope(scope: Scope): Scope {
   return { ...literalScope(scope), function: (name) => scope.function(name) }
 }
 
-const REFUSED: LazyFunction = {
+const REJECTING_FUNCTION: LazyFunction = {
   kind: 'lazy',
   parameterCountMin: 0,
   parameterCountMax: Infinity,

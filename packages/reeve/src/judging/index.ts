@@ -1,2 +1,2 @@
-export { PolicyThread, type PolicyThreadOptions } from './policy-thread.ts'
-export { openPolicyThreads, PolicyThreads } from './policy-threads.ts'
+export { WorkerEngine, type WorkerEngineOptions } from './worker-engine.ts'
+export { createPolicyWorkers, PolicyWorkers } from './policy-workers.ts'

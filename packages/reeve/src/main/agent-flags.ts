@@ -2,12 +2,12 @@ import { Option as CommandOption } from 'commander'
 import type { CommandFlags, CommandLine } from '../cli/index.ts'
 import type { Option } from './config/option.ts'
 import { optionEntries, type OptionName } from './config/options.ts'
-import type { FlagValues } from './config/read-texts.ts'
+import type { FlagValues } from './config/read-flags-and-env.ts'
 
-/** The flags of `reeve agent`: those of the settings, and the files that hold more of them. */
+/** Adds the flags of `reeve agent`: `--config` and one for each setting that has a flag. */
 export function addAgentFlags(command: CommandLine['root']): void {
   command.addOption(
-    repeated(
+    collectRepeated(
       new CommandOption(
         '--config <PATH>',
         'a file, or a directory with *.hcl and *.json files; may be repeated, later ones win',
@@ -31,27 +31,27 @@ function toCommandOption({
   const more = kind.flag === 'repeated' ? '; may be repeated' : ''
   const text = `${help.replace(/\.$/, '')}${more} (default: ${byDefault.text})`
   const option = new CommandOption(usage, text.replaceAll('`', ''))
-  return kind.flag === 'repeated' ? repeated(option) : option
+  return kind.flag === 'repeated' ? collectRepeated(option) : option
 }
 
-/** Gathers every use of the flag, where commander would keep the last. */
-function repeated(option: CommandOption): CommandOption {
+/** Collects the values of a repeated flag; commander would keep only the last. */
+function collectRepeated(option: CommandOption): CommandOption {
   return option.argParser((text: string, earlier: readonly string[] | undefined) => [
     ...(earlier ?? []),
     text,
   ])
 }
 
-export function flagValues(flags: CommandFlags): FlagValues {
+export function readFlagValues(flags: CommandFlags): FlagValues {
   const values = new Map<OptionName, true | string | readonly string[]>()
   for (const [name, option] of optionEntries) {
     const given = flags[toCommandOption(option)?.attributeName() ?? '']
     if (given === true || typeof given === 'string') values.set(name, given)
-    else if (Array.isArray(given)) values.set(name, textsOf(given))
+    else if (Array.isArray(given)) values.set(name, stringsOf(given))
   }
   return values
 }
 
-export function textsOf(given: unknown): readonly string[] {
+export function stringsOf(given: unknown): readonly string[] {
   return Array.isArray(given) ? given.filter((one) => typeof one === 'string') : []
 }

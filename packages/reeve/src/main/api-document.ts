@@ -1,6 +1,6 @@
 import { openApiDocument, routeSignatures } from '../http/index.ts'
 import { openMemoryEngine } from '../storage/index.ts'
-import { describeAgent } from './self.ts'
+import { createAgentStatus } from './agent-status.ts'
 import { Server } from './server.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
@@ -8,7 +8,7 @@ export interface ApiDescription {
   /** OpenAPI. */
   readonly document: object
   readonly signatures: string
-  /** Every metric in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   readonly metrics: string
 }
 
@@ -21,7 +21,7 @@ export async function describeApi(config: AgentConfig, version: string): Promise
     engine: openMemoryEngine(),
     secrets: { sealingKey: Buffer.alloc(32), joinToken: '' },
     version,
-    agent: describeAgent(config, version),
+    agent: createAgentStatus(config, version),
   })
   const { routes } = server.app
   const { body: metrics } = await server.app.app.inject('/v1/metrics?format=prometheus')

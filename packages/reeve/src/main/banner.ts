@@ -3,22 +3,22 @@ import { isLoopback } from '@reeve/sdk'
 import type { AgentConfig } from './config/agent-config.ts'
 import { setupTexts } from './build-stamp.ts'
 import { GOVERNANCE_TOKEN_FILE } from './dev-token.ts'
-import type { RunningProgram } from './program.ts'
+import type { RunningAgent } from './start-agent.ts'
 
-interface BannerFacts {
+interface BannerInput {
   readonly config: AgentConfig
-  readonly program: RunningProgram
+  readonly program: RunningAgent
   readonly version: string
 }
 
-/** What a person needs to know of an agent that has just started, and what to do next. */
-export function renderBanner(facts: BannerFacts): string {
+/** Renders the start banner of an agent: addresses, token and next steps. */
+export function renderBanner(facts: BannerInput): string {
   const { config, version } = facts
   const head = `Reeve ${version} runs as ${describeRole(config)}.`
-  const rows = rowsOf(facts)
+  const rows = bannerRows(facts)
   const width = Math.max(...rows.map(([name]) => name.length))
   const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`)
-  const steps = nextSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
+  const steps = bannerSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
   const what = `What to try next, in a second terminal${setupTexts.commandNote}:`
   return `${[head, '', ...table, '', what, ...steps, ''].join('\n')}\n`
 }
@@ -30,7 +30,7 @@ function describeRole({ dev, server, client }: AgentConfig): string {
 
 type Row = readonly [name: string, text: string]
 
-function rowsOf({ config, program }: BannerFacts): readonly Row[] {
+function bannerRows({ config, program }: BannerInput): readonly Row[] {
   const { httpAddress, governanceToken, dataDirectory } = program
   const temporary = config.isDataTemporary ? ' (removed at the end; --data-dir keeps it)' : ''
   const rows: Row[] = [['Data', `${dataDirectory}${temporary}`]]
@@ -53,10 +53,10 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
 }
 
 /**
- * Where the token is printed anyway, one link signs in. The pages take it from behind the `#`,
- * which no server or log sees, and only on this machine (docs/reference/web-ui.md).
+ * With a dev token, the link signs the user in. The web UI reads the token from the fragment, which
+ * is never sent to a server or logged, and only on the same machine (docs/reference/web-ui.md).
  */
-function uiLink({ httpAddress, governanceToken }: RunningProgram): string {
+function uiLink({ httpAddress, governanceToken }: RunningAgent): string {
   const home = `${httpAddress}/ui/`
   const isLocal = isLoopback(new URL(httpAddress).hostname)
   return governanceToken === undefined || !isLocal
@@ -64,29 +64,29 @@ function uiLink({ httpAddress, governanceToken }: RunningProgram): string {
     : `${home}sign-in#token=${governanceToken}`
 }
 
-/** Where the command line looks unless it is told otherwise. */
-const USUAL_ADDRESS = 'http://127.0.0.1:4646'
+/** The default server address of the command line. */
+const DEFAULT_CLI_ADDRESS = 'http://127.0.0.1:4646'
 
-/** As the node itself dials a server. */
+/** The URL with which the node connects to a server. */
 function urlOf(server: string, { tls }: AgentConfig): string {
   if (server.includes('://')) return server
   return `${tls.http || tls.rpc ? 'https' : 'http'}://${server}`
 }
 
 /** The first steps of the README's tour. */
-function nextSteps({ config, program }: BannerFacts): readonly Row[] {
+function bannerSteps({ config, program }: BannerInput): readonly Row[] {
   const { server, client, acl } = config
   const [dialled = ''] = client.servers
   const address = server.enabled ? program.httpAddress : urlOf(dialled, config)
   const steps: Row[] = []
-  if (address !== USUAL_ADDRESS)
+  if (address !== DEFAULT_CLI_ADDRESS)
     steps.push(['Point the CLI at this server:', `export REEVE_ADDR=${address}`])
   if (server.enabled && acl.enabled)
     steps.push(
       ['Create the first token, with all permissions on both APIs:', 'reeve acl bootstrap'],
       ['Keep its secret for the commands that follow:', 'reeve login'],
     )
-  // Only here is it certain that a node takes the job.
+  // Only with this driver is a node sure to accept the example job.
   if (server.enabled && client.enabled && client.rawExec)
     steps.push(
       ['Write a first job file and run it:', 'reeve job init && reeve job run example.hcl'],

@@ -1,19 +1,21 @@
 /**
- * What a release stamps into the program. The text of this module is the checkout's; the bundler
- * puts that of the release in its place (tools/release/stamp.ts).
+ * Build information of a release. In a checkout this module is used as it is; the bundler replaces
+ * it in a release (tools/release/stamp.ts).
  */
 export interface BuildStamp {
   readonly version: string
   readonly commit: string
-  /** RFC 3339; the time of the commit, so that the same sources give the same bytes. */
+  /** The time of the commit as RFC 3339, so that builds are reproducible. */
   readonly builtAt: string
-  /** The name of the task helper's file, which holds the hash of its sources; empty without one. */
+  /**
+   * File name of the task helper, which contains the hash of its sources; empty without a helper.
+   */
   readonly helper: string
 }
 
-/** Sentences that differ between a checkout, which can build itself, and a release. */
+/** Texts that differ between a checkout, which can be rebuilt, and a release. */
 export interface SetupTexts {
-  /** Appended where a banner tells the next commands. */
+  /** Appended to the commands that a banner suggests. */
   readonly commandNote: string
   readonly runtimeHint: string
   readonly missingPart: string

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
-import { copyState } from '../state/index.ts'
+import { takeSnapshot } from '../state/index.ts'
 import { loadSnapshotReader } from '../cli/index.ts'
 import { aJob, aNode } from '../../test/build/index.ts'
 import { aNamespace, aStore, write } from '../../test/build/store.ts'
 import { put } from '../state/index.ts'
-import { snapshotRowCheck } from './check-snapshot.ts'
+import { createSnapshotRowCheck } from './restore-snapshot.ts'
 
 type Line = Record<string, unknown>
 
@@ -21,7 +21,7 @@ async function someLines(): Promise<Line[]> {
     changes: () => [put('jobs', aJob({ ID: 'web' })), put('nodes', { ...node, SecretHash: '' })],
   })
   await durable
-  const { index, rows } = copyState(store)
+  const { index, rows } = takeSnapshot(store)
   return [
     { Snapshot: 'reeve', Version: 1, Time: '' },
     { Blob: 'a', Data: 'YQ==' },
@@ -44,7 +44,7 @@ async function check(text: string) {
   const chunks = (async function* () {
     yield Buffer.from(text)
   })()
-  return await inspectSnapshot(chunks, 'a.snapshot', snapshotRowCheck())
+  return await inspectSnapshot(chunks, 'a.snapshot', createSnapshotRowCheck())
 }
 
 /** Replaces a row, or what the function makes of its parts. */

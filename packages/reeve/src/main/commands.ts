@@ -1,15 +1,15 @@
 import {
-  addCommands,
+  registerCommands,
   COMMANDS,
   CommandLine,
   EXIT_CODES,
-  expandShorthand,
+  expandRunShorthand,
   findPlugin,
-  optionsText,
+  formatGlobalFlags,
   processHost,
   runPlugin,
   type CliHost,
-  type Terminal,
+  type TextOutput,
 } from '../cli/index.ts'
 import { addDevCluster } from './dev-cluster/dev-cluster-command.ts'
 import { addOperator, addStorage } from './operator-command.ts'
@@ -18,32 +18,32 @@ import { addRunPhase } from './run-phase-command.ts'
 import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
 
-/** Runs a command line and returns its exit code; the code of a command is loaded when it runs. */
+/** Runs a command line and returns its exit code. */
 export async function runCommandLine(
   typed: readonly string[],
   host: CliHost = processHost(),
 ): Promise<number> {
-  const args = expandShorthand(typed)
+  const args = expandRunShorthand(typed)
   const line = await buildCommandLine(args, host)
-  const plugin = line.knows(args) ? undefined : await findPlugin(args, host.environment)
+  const plugin = line.isKnown(args) ? undefined : await findPlugin(args, host.environment)
   if (plugin !== undefined) return await runPlugin(plugin, host)
   return await line.run(args)
 }
 
 /**
- * The tree of commands for the arguments that were typed. The code of a command is loaded when it
- * runs; only `agent` has its flags here, when it is among the arguments.
+ * Builds the command tree. Handlers are loaded when a command runs; the flags of `agent` are added
+ * only if the arguments start the agent.
  */
 export async function buildCommandLine(
   args: readonly string[],
   host: CliHost,
 ): Promise<CommandLine> {
   const line = new CommandLine('reeve', rootText, host)
-  // The flags of the agent load the configuration language, which no other command needs.
+  // These flags import the configuration language, which no other command needs.
   const agentFlags = startsAgent(args) ? await import('./agent-flags.ts') : undefined
   addAgent(line, host, agentFlags?.addAgentFlags)
   addDevCluster(line, host)
-  const groupAt = addCommands(line, host, args)
+  const groupAt = registerCommands(line, host, args)
   addConfig(line, host)
   addPolicy(line, host, groupAt('policy'))
   addRestore(line, host, groupAt('operator snapshot'))
@@ -55,7 +55,7 @@ export async function buildCommandLine(
   return line
 }
 
-/** `agent monitor` and its like talk to an agent that runs. */
+/** Whether the arguments start an agent; subcommands such as `agent monitor` use a running one. */
 function startsAgent(args: readonly string[]): boolean {
   const at = args.indexOf('agent')
   return at !== -1 && !COMMANDS.some(({ path }) => path === `agent ${args[at + 1] ?? ''}`)
@@ -73,7 +73,7 @@ const rootText = {
 
 type AddAgentFlags = (command: CommandLine['root']) => void
 
-function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlags): void {
+function addAgent(line: CommandLine, terminal: TextOutput, addFlags?: AddAgentFlags): void {
   const command = line.add(line.root, 'agent', {
     summary: 'Run an agent: a server, a node, or both.',
     details:
@@ -95,7 +95,7 @@ function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlag
       },
     ],
     action: async (_operands, given) => {
-      const { flagValues, textsOf } = await import('./agent-flags.ts')
+      const { readFlagValues: flagValues, stringsOf: textsOf } = await import('./agent-flags.ts')
       const { runAgentCommand } = await import('./agent-command.ts')
       return await runAgentCommand({
         flags: flagValues(given),
@@ -107,7 +107,7 @@ function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlag
   addFlags?.(command)
 }
 
-function addConfig(line: CommandLine, terminal: Terminal): void {
+function addConfig(line: CommandLine, terminal: TextOutput): void {
   const examples = [
     { line: 'reeve config validate reeve.hcl', says: 'check one file' },
     { line: 'reeve config validate /etc/reeve.d', says: 'check the files of a directory together' },
@@ -132,18 +132,18 @@ function addConfig(line: CommandLine, terminal: Terminal): void {
     .option('--json', 'print JSON')
 }
 
-function addOptions(line: CommandLine, terminal: Terminal): void {
+function addOptions(line: CommandLine, terminal: TextOutput): void {
   line.add(line.root, 'options', {
     summary: 'List the flags that all commands accept.',
     examples: [{ line: 'reeve options', says: 'flags for the server, the token and TLS' }],
     action: async () => {
-      terminal.out(optionsText())
+      terminal.out(formatGlobalFlags())
       return EXIT_CODES.ok
     },
   })
 }
 
-function addVersion(line: CommandLine, terminal: Terminal): void {
+function addVersion(line: CommandLine, terminal: TextOutput): void {
   line
     .add(line.root, 'version', {
       summary: 'Print the version.',

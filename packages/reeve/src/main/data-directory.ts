@@ -2,47 +2,51 @@ import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** What a program keeps below its data directory. */
-const OWN_NAMES: readonly string[] = ['server', 'client']
+/** Names that the agent creates in its data directory. */
+const KNOWN_NAMES: readonly string[] = ['server', 'client']
 
 /**
- * Makes the data directory if it is not there. One that holds other people's files is refused
- * before anything is written to it.
+ * Creates the data directory if it is missing. A directory with foreign files is rejected before
+ * anything is written to it.
  */
 export async function prepareDataDirectory(path: string): Promise<void> {
-  await makeDirectory(path, PASSED_THROUGH)
-  // A mounted file system brings this folder along; it belongs to no program.
+  await createDirectory(path, TRAVERSABLE_MODE)
+  // Created by the file system at a mount point.
   const names = (await readdir(path)).filter((name) => name !== 'lost+found')
-  if (names.length === 0 || names.some((name) => OWN_NAMES.includes(name))) return
+  if (names.length === 0 || names.some((name) => KNOWN_NAMES.includes(name))) return
   throw new Fault(
     'storage-foreign',
     `The data directory ${path} holds other files (such as ${names[0]}); give an empty or new one with --data-dir.`,
   )
 }
 
-/** Tasks that run as other users have their directories below; what is private is so itself. */
-const PASSED_THROUGH = 0o711
-const PRIVATE = 0o700
+/**
+ * Tasks of other users have their directories below this one; private subdirectories restrict
+ * access themselves.
+ */
+const TRAVERSABLE_MODE = 0o711
+const PRIVATE_MODE = 0o700
 
-const KINDS: Readonly<Record<string, string>> = {
+const FAULT_KINDS: Readonly<Record<string, string>> = {
   ENOSPC: 'storage-full',
   EROFS: 'storage-read-only',
 }
 
 /**
- * Level by level: Node's recursive mkdir never returns below /proc (seen with 24.21.0).
+ * Creates the directory level by level, because a recursive mkdir of Node never returns below /proc
+ * (seen with 24.21.0).
  */
-export async function makeDirectory(path: string, mode = PRIVATE): Promise<void> {
+export async function createDirectory(path: string, mode = PRIVATE_MODE): Promise<void> {
   const isThere = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   )
   if (isThere) return
   const parent = dirname(path)
-  if (parent !== path) await makeDirectory(parent, mode)
+  if (parent !== path) await createDirectory(parent, mode)
   await mkdir(path, { mode }).catch((thrown: NodeJS.ErrnoException) => {
     const why = thrown.code === 'EEXIST' ? 'it is a file' : thrown.message
-    const kind = KINDS[thrown.code ?? ''] ?? 'storage-unwritable'
+    const kind = FAULT_KINDS[thrown.code ?? ''] ?? 'storage-unwritable'
     throw new Fault(kind, `The data directory ${path} cannot be made: ${why}.`, { cause: thrown })
   })
 }

@@ -2,19 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SYSTEM } from '../state/index.ts'
 import { bootstrapAcl, type WorkloadContext } from '../workload/index.ts'
-import { writeSecret } from './server-secrets.ts'
+import { writeSecret } from './secrets.ts'
 
 export const GOVERNANCE_TOKEN_FILE = 'governance-token'
 
 /**
- * `--dev` prints a ready bearer token for `/api/v2`. It is the management token of
- * a bootstrap done at the first start, kept in the server's directory.
+ * Returns the bearer token for `/api/v2` that `--dev` prints: the management token of a bootstrap
+ * at the first start, stored in the server's directory.
  */
-export async function devToken(
+export async function ensureDevToken(
   context: WorkloadContext,
   directory: string,
 ): Promise<string | undefined> {
-  // With ACLs on the operator bootstraps, and gets the token from that.
+  // With ACLs, the operator runs the bootstrap and receives the token.
   if (context.aclEnabled) return undefined
   const path = join(directory, GOVERNANCE_TOKEN_FILE)
   const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {

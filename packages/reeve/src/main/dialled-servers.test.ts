@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DialledServers } from './dialled-servers.ts'
+import { DialedServers } from './create-node.ts'
 
 function aNode({ usesTls = false, reachable = (): boolean => true } = {}) {
   const dialled: string[] = []
-  const servers = new DialledServers([`${usesTls ? 'https' : 'http'}://10.0.0.1:4646`], {
+  const servers = new DialedServers([`${usesTls ? 'https' : 'http'}://10.0.0.1:4646`], {
     usesTls,
     canDial: async (url) => {
       dialled.push(url)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { setImmediate } from 'node:timers/promises'
-import { FreeSpace } from './free-space.ts'
+import { FreeSpaceMonitor } from './host-watch.ts'
 
 test('the free space is looked at again, and unknown where it cannot be', async () => {
   const clock = new SimulatedClock()
@@ -13,7 +13,7 @@ test('the free space is looked at again, and unknown where it cannot be', async 
       ? Promise.reject(new Error('gone'))
       : Promise.resolve({ bsize: 4_096, blocks: 100, bavail })
   }
-  const space = new FreeSpace({ path: '/data', clock, stat })
+  const space = new FreeSpaceMonitor({ path: '/data', clock, stat })
   assert.deepEqual([space.ratio, space.bytes], [Number.NaN, Number.NaN])
   await space.start()
   const seen: number[] = []

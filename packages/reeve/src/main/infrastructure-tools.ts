@@ -5,16 +5,16 @@ import { promisify } from 'node:util'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { toolAttribute, toolPathAttribute, TOOLS, VERSION_FIELD } from '../infrastructure/index.ts'
 
-const VERSION_MS_MAX = 20_000
+const VERSION_TIMEOUT_MS = 20_000
 
 type Attributes = Readonly<Record<string, string>>
 
-/** Found once: the tools are started to ask them. */
-let found: Promise<Attributes> | undefined
+/** Cached, because detection starts each tool. */
+let cachedAttributes: Promise<Attributes> | undefined
 
-/** Attributes of the node: the tools that it has, and how this program is started on it. */
+/** Node attributes for the installed tools and for how this program is started. */
 export function infrastructureAttributes(): Promise<Attributes> {
-  return (found ??= findAttributes())
+  return (cachedAttributes ??= findAttributes())
 }
 
 async function findAttributes(): Promise<Attributes> {
@@ -29,12 +29,13 @@ async function findAttributes(): Promise<Attributes> {
 async function toolAttributes(tool: string): Promise<Attributes> {
   const paths = await findPrograms(tool)
   const installed = await Promise.all(
-    paths.map(async (path) => ({ path, version: await versionOf(path) })),
+    paths.map(async (path) => ({ path, version: await readToolVersion(path) })),
   )
   const attributes: Record<string, string> = {}
   for (const { path, version } of installed) {
     if (version === undefined) continue
-    // The first on the path is the default of the node, and wins over a copy of its version.
+    // The first program in the PATH is the node's default and takes precedence over a copy of the
+    // same version.
     attributes[toolAttribute(tool)] ??= version
     attributes[`infrastructure.${tool}.path`] ??= path
     attributes[toolPathAttribute(tool, version)] ??= path
@@ -42,7 +43,7 @@ async function toolAttributes(tool: string): Promise<Attributes> {
   return attributes
 }
 
-/** Each of them is started once to read its version. */
+/** Each program is started once to read its version. */
 const PROGRAMS_MAX = 16
 
 /**
@@ -51,7 +52,7 @@ const PROGRAMS_MAX = 16
  */
 async function findPrograms(tool: string): Promise<readonly string[]> {
   const directories = (process.env['PATH'] ?? '').split(delimiter).filter((path) => path !== '')
-  const names = await Promise.all(directories.map((directory) => namesIn(directory)))
+  const names = await Promise.all(directories.map((directory) => listNames(directory)))
   const pathsWhere = (isWanted: (name: string) => boolean): readonly string[] =>
     directories.flatMap((directory, at) =>
       (names[at] ?? []).filter(isWanted).map((name) => join(directory, name)),
@@ -66,7 +67,7 @@ async function findPrograms(tool: string): Promise<readonly string[]> {
 }
 
 /** Directories of the path may be missing or unreadable. */
-async function namesIn(directory: string): Promise<readonly string[]> {
+async function listNames(directory: string): Promise<readonly string[]> {
   const names = await readdir(directory).catch(() => [])
   return names.toSorted(compareText)
 }
@@ -84,16 +85,16 @@ async function isProgram(path: string): Promise<boolean> {
 
 const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** Undefined where the program does not say: it is another one of this name. */
-async function versionOf(path: string): Promise<string | undefined> {
+/** Undefined if the output has no version: then it is a different program of the same name. */
+async function readToolVersion(path: string): Promise<string | undefined> {
   try {
     const environment = { PATH: process.env['PATH'] ?? '', CHECKPOINT_DISABLE: '1' }
-    const asked = promisify(execFile)(path, ['version', '-json'], {
-      timeout: VERSION_MS_MAX,
+    const execution = promisify(execFile)(path, ['version', '-json'], {
+      timeout: VERSION_TIMEOUT_MS,
       env: environment,
     })
-    const said: { [field: string]: unknown } = JSON.parse((await asked).stdout)
-    const version = said[VERSION_FIELD]
+    const output: { [field: string]: unknown } = JSON.parse((await execution).stdout)
+    const version = output[VERSION_FIELD]
     return typeof version === 'string' && VERSION.test(version) ? version : undefined
   } catch {
     return undefined

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { buildStamp, type BuildStamp } from './build-stamp.ts'
 
 /**
- * Where the files that come with the program are, and which program it is. This is the only module
- * that asks where it lies, so everything else is the same in a checkout and in an installation.
+ * Paths of the files that are shipped with the program, and its version. Only this module depends
+ * on the location of the program; everything else is the same in a checkout and in an installation.
  */
 export interface Installation {
   readonly kind: 'checkout' | 'release'
@@ -25,7 +25,7 @@ export interface Installation {
 export const installation: Installation =
   buildStamp === undefined ? inCheckout() : ofRelease(buildStamp)
 
-/** A bundle lies as deep in `packages/reeve` as this source does (decision 0098). */
+/** A bundle has the same depth in `packages/reeve` as this source file (decision 0098). */
 function inCheckout(): Installation {
   const root = join(import.meta.dirname, '../../../..')
   const file = join(root, 'packages/reeve/package.json')
@@ -42,7 +42,7 @@ function inCheckout(): Installation {
   }
 }
 
-/** A release lies in `program/<hash>` of its root. */
+/** A release is in `program/<hash>` of its root. */
 function ofRelease({ version, commit, builtAt, helper }: BuildStamp): Installation {
   const root = join(import.meta.dirname, '../..')
   return {
@@ -57,7 +57,7 @@ function ofRelease({ version, commit, builtAt, helper }: BuildStamp): Installati
   }
 }
 
-/** In the npm package the helper is a package of its own, one for each platform. */
+/** In the npm package, the helper is a separate package for each platform. */
 function findHelper(root: string, name: string): string {
   const own = join(root, 'libexec', name)
   if (existsSync(own)) return own
@@ -65,7 +65,7 @@ function findHelper(root: string, name: string): string {
     const require = createRequire(join(root, 'package.json'))
     return require.resolve(`@reeve/task-${process.platform}-${process.arch}/${name}`)
   } catch {
-    // Not for this platform, or left out of the installation: tasks run without isolation.
+    // Not available for this platform, or not installed: tasks run without isolation.
     return own
   }
 }

@@ -1,27 +1,27 @@
 import {
-  AuditLoop,
+  AuditRetentionLoop,
   CheckpointLoop,
   ClockLoop,
   DeploymentLoop,
   DrainLoop,
   EvaluationLoop,
-  ExpiryLoop,
-  GarbageLoop,
-  LockLoop,
+  TokenExpiryLoop,
+  GarbageCollectionLoop,
+  VariableLockLoop,
   PeriodicLoop,
-  type ControlLog,
+  type Logger,
   type EvaluationBroker,
-  type Presence,
+  type HeartbeatMonitor,
 } from '../control/index.ts'
 import {
   AutoDestroyLoop,
   DriftLoop,
   NotificationLoop,
-  RunLoop,
+  RunWorker,
   type Notifier,
 } from '../governance/index.ts'
 import { RunController, type RunControllerOptions } from '../infrastructure/index.ts'
-import type { AuditLimits, GarbageAges } from '../state/index.ts'
+import type { AuditLimits, GcThresholds } from '../state/index.ts'
 import type { WorkloadContext } from '../workload/index.ts'
 
 /** A loop that only the leader runs. */
@@ -32,25 +32,25 @@ export interface LeaderLoop {
 
 export interface LeaderLoopsOptions {
   readonly context: WorkloadContext
-  readonly log: ControlLog
+  readonly log: Logger
   readonly broker: EvaluationBroker
-  readonly presence: Presence
+  readonly presence: HeartbeatMonitor
   readonly audit: AuditLimits
-  /** How much of the log streams can be resumed from. */
+  /** How much of the log is kept for resuming event streams. */
   readonly retention: { readonly ageMsMax: number; readonly commitsMax: number }
-  /** How long ended rows are kept; the product's ages unless given. */
-  readonly ages?: GarbageAges
+  /** How long ended rows are kept. Default: the product's ages. */
+  readonly ages?: GcThresholds
   /** Global tokens are copies of those of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
-  /** How notifications of runs are sent; none are unless given. */
+  /** How notifications of runs are sent. Default: not at all. */
   readonly notifier?: Pick<Notifier, 'webhooks' | 'address'>
   /** How infrastructure runs execute. */
   readonly execution: Pick<RunControllerOptions, 'settings' | 'address' | 'authorities'>
 }
 
 /**
- * Every loop of a leader, in the order in which they start. The server and the simulation call
- * this, so that the simulation proves what the product runs.
+ * Creates all loops of a leader in start order. The server and the simulation share this function,
+ * so that the simulation tests the loops of the product.
  */
 export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] {
   const { context, log, broker, presence, audit, retention, ages } = options
@@ -64,13 +64,13 @@ export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] 
     new PeriodicLoop(shared),
     new DeploymentLoop({ ...shared, checkClock }),
     new DrainLoop({ ...shared, checkClock }),
-    new GarbageLoop({ ...shared, ...(ages === undefined ? {} : { ages }) }),
-    new ExpiryLoop({ ...shared, checkClock }),
-    new AuditLoop({ ...shared, limits: audit }),
-    new LockLoop({ ...shared, checkClock }),
+    new GarbageCollectionLoop({ ...shared, ...(ages === undefined ? {} : { ages }) }),
+    new TokenExpiryLoop({ ...shared, checkClock }),
+    new AuditRetentionLoop({ ...shared, limits: audit }),
+    new VariableLockLoop({ ...shared, checkClock }),
     new AutoDestroyLoop({ context, log, checkClock }),
     new DriftLoop({ context, log }),
-    new RunLoop({ context, log }),
+    new RunWorker({ context, log }),
     new RunController({ context, log, ...options.execution }),
     ...(options.notifier === undefined
       ? []

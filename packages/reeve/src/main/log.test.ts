@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { LogConfig } from './config/agent-config.ts'
-import { Secret } from './config/secret.ts'
-import { toLine } from './log-line.ts'
-import { createLog, type ProgramLog } from './log.ts'
+import { type LogConfig, Secret } from './config/agent-config.ts'
+import { createLog, formatLogLine, type Logger } from './log.ts'
 
 /** What a log wrote. */
-function written(config: Partial<LogConfig>, use: (log: ProgramLog) => void): string {
+function written(config: Partial<LogConfig>, use: (log: Logger) => void): string {
   let text = ''
   const log = createLog({ level: 'info', json: true, ...config }, (line) => (text += line))
   use(log)
@@ -23,7 +21,7 @@ test('log: a line of JSON has level, time, message and the fields', () => {
 })
 
 test('log: what is below the level is left out', () => {
-  const say = (log: ProgramLog): void => {
+  const say = (log: Logger): void => {
     log.debug({}, 'd')
     log.info({}, 'i')
     log.warn({}, 'w')
@@ -82,12 +80,12 @@ const lineCases = [
 
 for (const c of lineCases)
   test(`log line: ${c.name}`, () => {
-    assert.equal(toLine(JSON.stringify({ ...entry, ...c.given })), c.want)
+    assert.equal(formatLogLine(JSON.stringify({ ...entry, ...c.given })), c.want)
   })
 
 test('log line: what is no entry is shown as it is', () => {
-  assert.equal(toLine('not JSON\n'), 'not JSON\n')
-  assert.equal(toLine('[1]\n'), '[1]\n')
+  assert.equal(formatLogLine('not JSON\n'), 'not JSON\n')
+  assert.equal(formatLogLine('[1]\n'), '[1]\n')
 })
 
 test('log: a fault that was thrown is told by its message and kind', () => {

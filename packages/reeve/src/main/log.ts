@@ -1,18 +1,17 @@
 import type { FollowedLevel, LogFeed } from '@reeve/kit/log-feed.ts'
 import { pino } from 'pino'
-import type { LogConfig } from './config/agent-config.ts'
-import { REDACTED } from './config/secret.ts'
-import { toLine } from './log-line.ts'
+import type { Commit, Store } from '../state/index.ts'
+import { type LogConfig, REDACTED } from './config/agent-config.ts'
 
-/** Where the program says what it does: fields for machines, a message for people. */
-export interface ProgramLog {
+/** The log of the program: structured fields and a message. */
+export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
-/** Fields that hold secrets on the wire or in the code; a net under the care of every caller. */
+/** Names of fields with secrets, which are redacted in case a caller logs one by mistake. */
 const SECRET_FIELDS = [
   'authorization',
   'joinToken',
@@ -23,12 +22,12 @@ const SECRET_FIELDS = [
   'token',
 ]
 
-/** The log of the program, and the feed of its lines. */
-export interface FollowableLog extends ProgramLog {
+/** The log of the program with a feed of its lines. */
+export interface FollowableLog extends Logger {
   readonly feed: LogFeed
 }
 
-/** Numbers of levels, as in the lines that the library passes on. */
+/** Level numbers of pino. */
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const satisfies Record<
   FollowedLevel,
   number
@@ -56,7 +55,7 @@ export function createLog(config: LogConfig, write: (text: string) => void): Fol
       const { lastLevel } = stream
       const isWritten = lastLevel >= LEVELS[config.level]
       let plain: string | undefined
-      const text = (json: boolean): string => (json ? line : (plain ??= toLine(line)))
+      const text = (json: boolean): string => (json ? line : (plain ??= formatLogLine(line)))
       if (isWritten) write(text(config.json))
       for (const follower of followers)
         if (lastLevel >= follower.level) follower.line(text(follower.json))
@@ -81,7 +80,7 @@ export function createLog(config: LogConfig, write: (text: string) => void): Fol
       const message = 'log lines were dropped because the reader is too slow'
       const entry = { level: 'warn', time: new Date().toISOString(), dropped, message }
       const line = `${JSON.stringify(entry)}\n`
-      return json ? line : toLine(line)
+      return json ? line : formatLogLine(line)
     },
   }
   return Object.assign(logger, { feed })
@@ -102,4 +101,92 @@ function createLogger(level: FollowedLevel, stream: { write(line: string): void 
     },
     stream,
   )
+}
+
+/**
+ * Formats a JSON log line as text: time of day, level, message, fields. Logged text may be
+ * untrusted, so control characters and line breaks are escaped.
+ */
+export function formatLogLine(json: string): string {
+  const entry = parseEntry(json)
+  if (entry === undefined) return json
+  const { time, level, message, err, ...fields } = entry
+  const parts = [
+    toText(time).slice(11, 23),
+    toText(level).toUpperCase().padEnd(5),
+    escapeControls(toText(message)),
+    ...Object.entries(fields).map(
+      ([name, value]) => `${escapeControls(name)}=${formatValue(value)}`,
+    ),
+  ]
+  return `${parts.join(' ')}${formatError(err)}\n`
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+function parseEntry(json: string): Entry | undefined {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return isEntry(parsed) ? parsed : undefined
+  } catch {
+    // Not a JSON log line; printed unchanged.
+    return undefined
+  }
+}
+
+function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const CONTROL = /[\p{Cc}\u2028\u2029]/gu
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t' }
+
+function escapeControls(text: string): string {
+  const code = (sign: string): string => sign.charCodeAt(0).toString(16).padStart(4, '0')
+  return text.replace(CONTROL, (sign) => SHORT_ESCAPES[sign] ?? `\\u${code(sign)}`)
+}
+
+function formatValue(value: unknown): string {
+  const isWord = typeof value === 'string' && /^[^\s"=]+$/.test(value)
+  return escapeControls(isWord ? value : JSON.stringify(value))
+}
+
+/** A Fault is shown by its message; any other error is a bug and is shown with its stack. */
+function formatError(err: unknown): string {
+  if (!isEntry(err)) return err === undefined ? '' : ` err=${formatValue(err)}`
+  const { type, message, stack } = err
+  const line = ` err=${formatValue(message)}`
+  if (type === 'Fault' || typeof stack !== 'string') return line
+  const frames = stack.split('\n').filter((frame) => frame.startsWith('    at '))
+  return [line, ...frames.map(escapeControls)].join('\n')
+}
+
+interface DebugLog {
+  debug(fields: object, message: string): void
+}
+
+/** Maximum number of logged rows per commit. */
+const LOGGED_ROWS_MAX = 10
+
+/**
+ * Logs each commit at the debug level. Together with the log of requests (`onCompleted`), it shows
+ * which request led to which commit. No listener is added at other levels.
+ */
+export function logCommits(store: Pick<Store, 'log'>, log: DebugLog): void {
+  store.log.subscribe((commits) => {
+    for (const commit of commits) log.debug(summarizeCommit(commit), 'committed')
+  })
+}
+
+function summarizeCommit({ index, rows, events }: Commit): object {
+  return {
+    index,
+    events: [...new Set(events.map(({ Type }) => Type))],
+    rows: rows.slice(0, LOGGED_ROWS_MAX).map(({ table, key }) => `${table} ${key}`),
+    ...(rows.length > LOGGED_ROWS_MAX && { furtherRows: rows.length - LOGGED_ROWS_MAX }),
+  }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import type { MemoryUsage } from '@reeve/kit/memory-pressure.ts'
 import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
-import { collectAfterStart, MemoryWatch } from './memory-watch.ts'
+import { collectAfterStart, MemoryMonitor } from './memory-watch.ts'
 
 function aWatch() {
   const clock = new SimulatedClock()
@@ -25,7 +25,7 @@ function aWatch() {
   const collect = (): void => void collections++
   let marks = 0
   const mark = (): void => void marks++
-  const watch = new MemoryWatch({ clock, log, capacity, read: () => use, collect, mark })
+  const watch = new MemoryMonitor({ clock, log, capacity, read: () => use, collect, mark })
   return {
     clock,
     capacity,

@@ -11,61 +11,67 @@ import {
   type MemoryUsage,
 } from '@reeve/kit/memory-pressure.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
-import type { ProgramLog } from './log.ts'
+import type { Logger } from './log.ts'
 
 const CHECK_EVERY_MS = 250
-/** A full collection of a large heap takes seconds: it is asked for only as often as this. */
+/** Minimum time between full collections, which take seconds on a large heap. */
 const COLLECT_EVERY_MS = 30_000
 
 const MEGABYTE = 1024 * 1024
 /**
- * Memory outside of the heap may grow by so much, or by a share of the heap, before V8 is told to
- * look for garbage: memory that threads share does not count as garbage to it (decision 0091).
- * Marking takes time in proportion to the heap, so a large one is marked seldom.
+ * How much memory outside the heap may grow, in bytes or as a share of the heap, before V8 is asked
+ * to mark: V8 does not count shared memory as garbage (decision 0091). Marking time is proportional
+ * to the heap, so a large heap is marked rarely.
  */
-const OUTSIDE_BYTES_MAX = 32 * MEGABYTE
-const OUTSIDE_HEAP_SHARE = 1 / 10
+const EXTERNAL_BYTES_MAX = 32 * MEGABYTE
+const EXTERNAL_HEAP_RATIO = 1 / 10
 /**
- * The same for the heap itself: a small one in a large machine may fill with garbage up to a limit
- * of V8 that was chosen for the machine, and is not marked again until it has reached that.
+ * The same for the heap. On a large machine V8 lets even a small heap grow to a limit that was
+ * chosen for the machine before it marks again.
  */
 const HEAP_BYTES_MAX = 32 * MEGABYTE
-const HEAP_SHARE = 1 / 2
-/** Marking and the end of idle threads take a moment; what stays after some attempts is in use. */
+const HEAP_GROWTH_RATIO = 1 / 2
+/**
+ * Time between attempts, because marking and ending idle threads take a moment. Memory that remains
+ * after several attempts is in use.
+ */
 const MARK_EVERY_MS = 3_000
 const MARKS_MAX = 4
 
 export interface MemoryWatchOptions {
   readonly clock: Clock
-  readonly log: Pick<ProgramLog, 'info' | 'warn' | 'error'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly capacity: StateCapacity
   readonly read?: () => MemoryUsage
   /** Runs a full collection. */
   readonly collect?: (() => void) | undefined
-  /** Makes V8 mark its heap step by step. */
+  /** Starts incremental marking. */
   readonly mark?: () => void
 }
 
-/** Warns when memory runs short, and lets the state grow no more before the process would end. */
-export class MemoryWatch {
+/**
+ * Warns when memory runs low, and rejects writes that add state before the process would run out of
+ * memory.
+ */
+export class MemoryMonitor {
   readonly #options: MemoryWatchOptions
   readonly #read: () => MemoryUsage
   readonly #observer: PerformanceObserver
   #heapLive: number | undefined
   #level: MemoryLevel = 'normal'
-  #share = 0
+  #usedRatio = 0
   #collectedMs = Number.NEGATIVE_INFINITY
-  readonly #outside = new Growth()
-  readonly #heap = new Growth()
-  /** What the last full collection has left, when this was last looked at. */
+  readonly #externalGrowth = new GrowthTracker()
+  readonly #heapGrowth = new GrowthTracker()
+  /** The live heap size after the last full collection, at the time of the last marking. */
   #liveAtMark: number | undefined
   #markedMs = Number.NEGATIVE_INFINITY
   #cancelTimer: () => void = () => undefined
 
   constructor(options: MemoryWatchOptions) {
     this.#options = options
-    const memoryMax = memoryMaxOfProcess()
-    this.#read = options.read ?? (() => processUse(memoryMax, this.#heapLive))
+    const memoryMax = memoryLimitBytes()
+    this.#read = options.read ?? (() => readMemoryUsage(memoryMax, this.#heapLive))
     this.#observer = new PerformanceObserver((list) => {
       if (list.getEntries().some(isFullCollection)) this.#heapLive = oldGenerationBytes()
     })
@@ -73,7 +79,7 @@ export class MemoryWatch {
 
   start(): void {
     this.#observer.observe({ entryTypes: ['gc'] })
-    this.#later()
+    this.#schedule()
   }
 
   stop(): void {
@@ -81,32 +87,32 @@ export class MemoryWatch {
     this.#cancelTimer()
   }
 
-  /** The used share of what the process may use, from 0 to 1. */
-  get share(): number {
-    return this.#share
+  /** The used share of the memory limit, from 0 to 1. */
+  get usedRatio(): number {
+    return this.#usedRatio
   }
 
-  /** One look; also what the tests call. */
+  /** Checks once. Tests call this directly. */
   check(): void {
     const use = this.#read()
-    this.#share = estimatedUsedFraction(use)
-    if (isNearlyFull(usedFractionWithGarbage(use))) this.#collectSometimes()
-    else this.#markSometimes(use)
-    const level = nextMemoryLevel(this.#level, this.#share)
+    this.#usedRatio = estimatedUsedFraction(use)
+    if (isNearlyFull(usedFractionWithGarbage(use))) this.#collectIfDue()
+    else this.#markIfGrown(use)
+    const level = nextMemoryLevel(this.#level, this.#usedRatio)
     if (level === this.#level) return
-    this.#tell(level, use)
+    this.#report(level, use)
     this.#level = level
   }
 
-  #later(): void {
+  #schedule(): void {
     this.#cancelTimer = this.#options.clock.after(CHECK_EVERY_MS, () => {
-      this.#later()
+      this.#schedule()
       this.check()
     })
   }
 
-  /** What was deleted is known to be free only after a full collection. */
-  #collectSometimes(): void {
+  /** Runs a full collection occasionally: only then is deleted state counted as free. */
+  #collectIfDue(): void {
     const { clock, collect } = this.#options
     const nowMs = clock.monotonicMs()
     if (collect === undefined || nowMs - this.#collectedMs < COLLECT_EVERY_MS) return
@@ -114,28 +120,31 @@ export class MemoryWatch {
     collect()
   }
 
-  /** Memory of large requests that is garbage goes when the heap was marked. */
-  #markSometimes({ outsideHeap, heapUsed, heapLive }: MemoryUsage): void {
-    const { clock, mark = startMarking } = this.#options
-    if (heapLive !== undefined && heapLive !== this.#liveAtMark) this.#heap.least = heapLive
+  /** Starts marking occasionally, which frees the garbage of large requests. */
+  #markIfGrown({ outsideHeap, heapUsed, heapLive }: MemoryUsage): void {
+    const { clock, mark = triggerIncrementalMarking } = this.#options
+    if (heapLive !== undefined && heapLive !== this.#liveAtMark) this.#heapGrowth.minimum = heapLive
     this.#liveAtMark = heapLive
     const isGrown = [
-      this.#outside.exceeds(
+      this.#externalGrowth.exceeds(
         outsideHeap,
-        Math.max(OUTSIDE_BYTES_MAX, heapUsed * OUTSIDE_HEAP_SHARE),
+        Math.max(EXTERNAL_BYTES_MAX, heapUsed * EXTERNAL_HEAP_RATIO),
       ),
-      this.#heap.exceeds(heapUsed, Math.max(HEAP_BYTES_MAX, this.#heap.least * HEAP_SHARE)),
+      this.#heapGrowth.exceeds(
+        heapUsed,
+        Math.max(HEAP_BYTES_MAX, this.#heapGrowth.minimum * HEAP_GROWTH_RATIO),
+      ),
     ].some(Boolean)
     const nowMs = clock.monotonicMs()
     if (!isGrown || nowMs - this.#markedMs < MARK_EVERY_MS) return
     this.#markedMs = nowMs
-    const isWorthIt = [this.#outside.attempt(), this.#heap.attempt()].some(Boolean)
+    const isWorthIt = [this.#externalGrowth.attempt(), this.#heapGrowth.attempt()].some(Boolean)
     if (isWorthIt) mark()
   }
 
-  #tell(level: MemoryLevel, use: MemoryUsage): void {
+  #report(level: MemoryLevel, use: MemoryUsage): void {
     const { log, capacity } = this.#options
-    const percent = Math.round(this.#share * 100)
+    const percent = Math.round(this.#usedRatio * 100)
     const fields = { percent, heapUsed: use.heapUsed, heapLimit: use.heapLimit, max: use.memoryMax }
     const reason = `${percent} % of the server's memory are used; ${ADVICE}`
     capacity.setWarning(level === 'high' ? `memory runs short: ${reason}` : undefined)
@@ -150,45 +159,48 @@ export class MemoryWatch {
   }
 }
 
-/** How far memory is above its least, and whether marking is still worth an attempt. */
-class Growth {
-  /** Since it last grew for good. */
-  least = Number.POSITIVE_INFINITY
-  #now = 0
+/** Tracks the growth of memory above its minimum, and whether marking is still useful. */
+class GrowthTracker {
+  /** The minimum since the last permanent growth. */
+  minimum = Number.POSITIVE_INFINITY
+  #current = 0
   #atMark = 0
   #isExceeded = false
-  /** Attempts at about the same level: while it moves, large requests are under way. */
+  /**
+   * Number of attempts at about the same level; a changing level means that large requests are in
+   * progress.
+   */
   #marks = 0
 
   exceeds(bytes: number, bytesMax: number): boolean {
-    this.#now = bytes
-    this.least = Math.min(this.least, bytes)
-    this.#isExceeded = bytes - this.least > bytesMax
+    this.#current = bytes
+    this.minimum = Math.min(this.minimum, bytes)
+    this.#isExceeded = bytes - this.minimum > bytesMax
     if (!this.#isExceeded) this.#marks = 0
     return this.#isExceeded
   }
 
-  /** False where marking has not helped: what is there is in use. */
+  /** Returns false if marking did not help, because the memory is in use. */
   attempt(): boolean {
     if (!this.#isExceeded) return false
-    if (Math.abs(this.#now - this.#atMark) > OUTSIDE_BYTES_MAX) this.#marks = 0
-    this.#atMark = this.#now
+    if (Math.abs(this.#current - this.#atMark) > EXTERNAL_BYTES_MAX) this.#marks = 0
+    this.#atMark = this.#current
     if (this.#marks++ < MARKS_MAX) return true
-    this.least = this.#now
+    this.minimum = this.#current
     this.#marks = 0
     return false
   }
 }
 
-/** Undefined where the runtime was started without the flag that gives it to programs. */
-export function fullCollection(): (() => void) | undefined {
+/** Undefined unless Node was started with `--expose-gc`. */
+export function createFullCollection(): (() => void) | undefined {
   const { gc } = globalThis
-  // Its promise is of no interest: the observer is told when it is over.
+  // The promise is ignored, because a performance observer reports the collection.
   return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' })
 }
 
 const AFTER_START_MS = 3_000
-/** A larger heap holds state: collecting all of it would stop the program for too long. */
+/** A larger heap contains state, and a full collection would block the program for too long. */
 const AFTER_START_HEAP_BYTES_MAX = 96 * MEGABYTE
 
 interface StartCollection {
@@ -203,32 +215,32 @@ interface StartCollection {
  * that cancels it.
  */
 export function collectAfterStart(options: StartCollection): () => void {
-  const { clock, collect = releasingCollection(), heapBytes = oldGenerationBytes } = options
+  const { clock, collect = createReleasingCollection(), heapBytes = oldGenerationBytes } = options
   if (collect === undefined) return () => undefined
   return clock.after(AFTER_START_MS, () => {
     if (heapBytes() <= AFTER_START_HEAP_BYTES_MAX) collect()
   })
 }
 
-/** A collection after which V8 keeps no memory in reserve. */
-function releasingCollection(): (() => void) | undefined {
+/** Returns a collection after which V8 keeps no reserved memory. */
+function createReleasingCollection(): (() => void) | undefined {
   const { gc } = globalThis
   if (gc === undefined) return undefined
   return () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
-/** V8 begins to mark step by step, beside the program, after so many bytes of new buffers. */
+/** V8 starts concurrent marking after this many bytes of new external buffers. */
 const BUFFER_BYTES_TO_MARK = 128 * MEGABYTE
 
 /**
- * A full collection would hold the program for as long as it takes to look at the whole heap. The
- * pages of this buffer are never written, so it takes no memory.
+ * Triggers incremental marking, because a full collection would block the program. The pages of the
+ * buffer are never written, so it uses no memory.
  */
-function startMarking(): void {
+function triggerIncrementalMarking(): void {
   try {
     new ArrayBuffer(BUFFER_BYTES_TO_MARK).transfer(0)
   } catch (thrown) {
-    // A system that grants no memory in advance: the next collection does it.
+    // The system does not overcommit memory; the next collection marks instead.
     if (!(thrown instanceof RangeError)) throw thrown
   }
 }
@@ -241,18 +253,18 @@ function isFullCollection(entry: PerformanceEntry): boolean {
   return kind === constants.NODE_PERFORMANCE_GC_MAJOR
 }
 
-/** Of the container where there is one, else of the machine. */
-function memoryMaxOfProcess(): number {
+/** The memory limit of the container, or else of the machine. */
+function memoryLimitBytes(): number {
   const constrained = process.constrainedMemory()
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
-function processUse(memoryMax: number, heapLive: number | undefined): MemoryUsage {
+function readMemoryUsage(memoryMax: number, heapLive: number | undefined): MemoryUsage {
   const heap = getHeapStatistics()
   return {
     heapUsed: oldGenerationBytes(),
     heapLive,
-    heapLimit: heap.heap_size_limit - youngGenerationMax(),
+    heapLimit: heap.heap_size_limit - youngGenerationBytesMax(),
     outsideHeap: Math.max(0, process.memoryUsage.rss() - heap.total_physical_size),
     memoryMax,
   }
@@ -260,7 +272,10 @@ function processUse(memoryMax: number, heapLive: number | undefined): MemoryUsag
 
 const YOUNG_SPACES: ReadonlySet<string> = new Set(['new_space', 'new_large_object_space'])
 
-/** A heap is full when its old generation is: the young one is emptied into it. */
+/**
+ * Size of the old generation. A full old generation means a full heap, because young objects are
+ * promoted into it.
+ */
 function oldGenerationBytes(): number {
   return getHeapSpaceStatistics()
     .filter(({ space_name }) => !YOUNG_SPACES.has(space_name))
@@ -270,8 +285,8 @@ function oldGenerationBytes(): number {
 const SEMI_SPACE_MEGABYTES_DEFAULT = 16
 const SEMI_SPACES = 3
 
-/** What the limit of the heap counts for the young generation. */
-function youngGenerationMax(): number {
+/** The share of the young generation in the heap limit. */
+function youngGenerationBytesMax(): number {
   const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ')
   const given = /--max-semi-space-size=(\d+)/.exec(flags)?.[1]
   return SEMI_SPACES * Number(given ?? SEMI_SPACE_MEGABYTES_DEFAULT) * MEGABYTE

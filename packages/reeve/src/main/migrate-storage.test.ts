@@ -36,7 +36,7 @@ test(
     assert.match(again.out, /table jobs +2 {2}[0-9a-f]{16}\n/)
     assert.deepEqual(await readdir(join(back, 'server')), ['storage'])
     const engine = await openEmbeddedEngine(join(back, 'server', 'storage'))
-    assert.equal(engine.opened.lastIndex, 3)
+    assert.equal(engine.initialPosition.lastIndex, 3)
     assert.deepEqual([...((await engine.readBlob('b')) ?? [])], [7])
     await engine.close()
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { OpenFilesWatch } from './open-files-watch.ts'
+import { OpenFilesMonitor } from './host-watch.ts'
 
 /** A watch of a process with 100 descriptors, of which a test says how many are in use. */
 function aWatch() {
@@ -16,7 +16,7 @@ function aWatch() {
     throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' })
   }
   const log = { info: say('info'), warn: say('warn'), error: say('error') }
-  const watch = new OpenFilesWatch({ log, clock, probe, max: 100 })
+  const watch = new OpenFilesMonitor({ log, clock, probe, max: 100 })
   watch.start()
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5_000) {

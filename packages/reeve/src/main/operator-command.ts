@@ -1,9 +1,9 @@
-import type { CommandLine, Terminal } from '../cli/index.ts'
+import type { CommandLine, TextOutput } from '../cli/index.ts'
 
-/** `reeve operator …`: those that work on storage itself, with the servers stopped. */
+/** Adds the `reeve operator` commands that work directly on a storage, with the servers stopped. */
 export function addOperator(
   line: CommandLine,
-  terminal: Terminal,
+  terminal: TextOutput,
   operator: CommandLine['root'],
 ): void {
   line
@@ -24,7 +24,7 @@ export function addOperator(
         },
       ],
       action: async (_operands, flags) => {
-        const { migrateStorage } = await import('./migrate-storage.ts')
+        const { migrateStorage } = await import('./storage-commands.ts')
         const [from, to] = [flags['from'], flags['to']]
         return await migrateStorage({
           from: typeof from === 'string' ? from : '',
@@ -39,8 +39,8 @@ export function addOperator(
     .option('--json', 'answer with one JSON object')
 }
 
-/** `reeve operator storage …`: for a data directory whose server does not run. */
-export function addStorage(line: CommandLine, terminal: Terminal, operator: CommandLine['root']) {
+/** Adds the commands for the data directory of a stopped server. */
+export function addStorage(line: CommandLine, terminal: TextOutput, operator: CommandLine['root']) {
   const storage = line.add(operator, 'storage', {
     summary: 'Verify the storage of a server, or salvage a damaged one.',
     examples: [CHECK_EXAMPLE, SALVAGE_EXAMPLE],

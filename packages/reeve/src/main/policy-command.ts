@@ -1,4 +1,4 @@
-import type { CommandLine, CommandFlags, Terminal } from '../cli/index.ts'
+import type { CommandLine, CommandFlags, TextOutput } from '../cli/index.ts'
 import { readVersion } from './version.ts'
 
 const TEXTS = {
@@ -41,10 +41,10 @@ const TEXTS = {
   },
 } as const
 
-/** `reeve policy …`: those that work on files of this machine; nothing is sent anywhere. */
+/** Adds the `reeve policy` commands that work on local files; they send nothing. */
 export function addPolicy(
   line: CommandLine,
-  terminal: Terminal,
+  terminal: TextOutput,
   policy: CommandLine['root'],
 ): void {
   line
@@ -54,8 +54,13 @@ export function addPolicy(
         const { testPolicies } = await import('../policy-tools/index.ts')
         const paths = operands.length === 0 ? ['.'] : operands
         const covers = flags['coverage'] === true
-        const request = { paths, only: textOf(flags['run']), covers, isJson: isJson(flags) }
-        return await testPolicies({ ...request, ...(await surroundings()), terminal })
+        const request = {
+          paths,
+          only: stringFlag(flags['run']),
+          withCoverage: covers,
+          isJson: isJson(flags),
+        }
+        return await testPolicies({ ...request, ...(await evaluationContext()), terminal })
       },
     })
     .argument('[PATH...]', 'policies, or directories of them (default: this directory)')
@@ -78,14 +83,14 @@ export function addPolicy(
       ...TEXTS.fmt,
       action: async (paths, flags) => {
         const { formatPolicies } = await import('../policy-tools/index.ts')
-        return await formatPolicies({ paths, checks: flags['check'] === true, terminal })
+        return await formatPolicies({ paths, isCheckOnly: flags['check'] === true, terminal })
       },
     })
     .argument('<PATH...>', 'policies of both languages, or directories of them')
     .option('--check', 'change nothing; end with 1 when something would change')
 }
 
-function addEval(line: CommandLine, parent: CommandLine['root'], terminal: Terminal): void {
+function addEval(line: CommandLine, parent: CommandLine['root'], terminal: TextOutput): void {
   line
     .add(parent, 'eval', {
       ...TEXTS.eval,
@@ -94,11 +99,11 @@ function addEval(line: CommandLine, parent: CommandLine['root'], terminal: Termi
         const given = flags['param']
         return await evaluatePolicies({
           paths,
-          input: textOf(flags['input']),
-          query: textOf(flags['query']),
+          input: stringFlag(flags['input']),
+          query: stringFlag(flags['query']),
           params: Array.isArray(given) ? given.filter((one) => typeof one === 'string') : [],
           isJson: isJson(flags),
-          ...(await surroundings()),
+          ...(await evaluationContext()),
           terminal,
         })
       },
@@ -118,13 +123,13 @@ function isJson(flags: CommandFlags): boolean {
   return flags['json'] === true
 }
 
-function textOf(flag: unknown): string | undefined {
+function stringFlag(flag: unknown): string | undefined {
   return typeof flag === 'string' ? flag : undefined
 }
 
-/** The time is that of the beginning, for all policies. */
-async function surroundings() {
-  // Cryptography takes a while to load: no other command waits for it.
+/** Returns the evaluation environment; all policies get the same time. */
+async function evaluationContext() {
+  // Imported here, because cryptography is slow to load and no other command needs it.
   const { nodeCrypto } = await import('@reeve/kit/node')
   const { createTimeZoneOffset } = await import('@reeve/kit/time-zone.ts')
   const nowNs = BigInt(Date.now()) * 1_000_000n

@@ -1,5 +1,5 @@
 import {
-  hasPolicies,
+  hasPolicySets,
   needsOverrideComment,
   readPolicyCode,
   setsForNamespace,
@@ -7,13 +7,14 @@ import {
 import { Fault } from '@reeve/kit/fault.ts'
 import type { PolicySource, WorkloadContext } from '../workload/index.ts'
 
-/** The policies of the governance API guard the jobs of the workload API. */
+/** Applies the policies of the governance API to jobs of the workload API. */
 export function createPolicySource(host: Pick<WorkloadContext, 'store' | 'sealer'>): PolicySource {
   return {
-    hasPolicies: () => hasPolicies(host.store.tables),
-    setsFor: (namespace) => setsForNamespace(host, namespace),
-    ownerOf: (namespace) => host.store.tables.project_namespaces.find(namespace)?.organizationId,
-    needsComment: (setId) => needsOverrideComment(host.store.tables, setId),
+    hasPolicies: () => hasPolicySets(host.store.tables),
+    policySetsFor: (namespace) => setsForNamespace(host, namespace),
+    organizationOf: (namespace) =>
+      host.store.tables.project_namespaces.find(namespace)?.organizationId,
+    requiresComment: (setId) => needsOverrideComment(host.store.tables, setId),
     readCode: (codeHash) => readCode(host, codeHash),
   }
 }
@@ -22,8 +23,8 @@ async function readCode(
   { store }: Pick<WorkloadContext, 'store'>,
   codeHash: string,
 ): Promise<string | undefined> {
-  // A blob can be read when it is durable; the set that names it is there a little earlier.
-  await store.settled()
+  // A blob is readable once it is durable, which may be shortly after the set that refers to it.
+  await store.whenDurable()
   return await readPolicyCode(store, codeHash).catch((thrown: unknown) => {
     if (thrown instanceof Fault && thrown.kind === 'policy-code-gone') return undefined
     throw thrown

@@ -1,16 +1,15 @@
 import { setupTexts } from './build-stamp.ts'
 
 /**
- * Where the program begins. Nothing but Node's own modules and a few texts is imported before it is
- * known what was asked for: a version must not wait for a scheduler, and a missing set-up is no
- * stack trace.
+ * Entry point of the program. Until the command is known, it imports only modules of Node and a few
+ * texts: `--version` must be fast, and a missing dependency must give a readable message.
  */
 const NODE_MAJOR_MIN = 26
 const FAILED = 1
 
 /**
- * What `bin/reeve` sets for the allocator of the C library, which reads it when a process starts.
- * Tasks and other children do not inherit it.
+ * Allocator settings of the C library, which `bin/reeve` sets because they are read at process
+ * start. They are removed here so that child processes do not inherit them.
  */
 const ALLOCATOR_SETTINGS = {
   MALLOC_MMAP_THRESHOLD_: '262144',
@@ -31,7 +30,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     return await run(args)
   } catch (thrown) {
-    const missing = findMissing(thrown)
+    const missing = describeMissingModule(thrown)
     if (missing === undefined) throw thrown
     process.stderr.write(
       `Reeve is not complete: ${missing} is missing. ${setupTexts.missingPart}\n`,
@@ -57,13 +56,13 @@ async function run(args: readonly string[]): Promise<number> {
   return await runCommandLine(args)
 }
 
-/** As commands do; only who needs it waits for them to be loaded. */
+/** Reports an output error as commands do; the module is imported only then. */
 function endUnwritten(thrown: Error): void {
-  void import('../cli/index.ts').then((cli) => cli.endUnwritten(thrown))
+  void import('../cli/index.ts').then((cli) => cli.handleOutputError(thrown))
 }
 
 /** The package or file that an import did not find. */
-function findMissing(thrown: unknown): string | undefined {
+function describeMissingModule(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('code' in thrown)) return undefined
   if (thrown.code !== 'ERR_MODULE_NOT_FOUND') return undefined
   return /^Cannot find (\w+ '[^']+')/.exec(thrown.message)?.[1] ?? 'a part of it'

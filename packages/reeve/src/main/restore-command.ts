@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { SnapshotLine } from '@reeve/contract'
 import {
-  CommandFailure,
+  CommandError,
   EXIT_CODES,
   loadSnapshotReader,
   type CliHost,
@@ -12,7 +12,7 @@ import type { StorageEngine } from '../state/index.ts'
 
 const COMMAND = 'reeve operator snapshot restore'
 
-/** `reeve operator snapshot restore`: works on a storage that no server has open. */
+/** `reeve operator snapshot restore`: writes to a storage that no server has open. */
 export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLine['root']): void {
   line
     .add(snapshot, 'restore', {
@@ -34,7 +34,7 @@ export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLi
       action: async ([file = ''], flags) => {
         const directory = flags['dataDir'] ?? host.environment['REEVE_DATA_DIR']
         const database = flags['database'] ?? host.environment['REEVE_DATABASE']
-        return await told(host, () =>
+        return await reportFailure(host, () =>
           restore(host, {
             file,
             directory: typeof directory === 'string' ? directory : undefined,
@@ -48,77 +48,82 @@ export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLi
     .option('--database <URL>', 'the PostgreSQL that keeps the state (REEVE_DATABASE)')
 }
 
-async function told(host: CliHost, run: () => Promise<void>): Promise<number> {
+async function reportFailure(host: CliHost, run: () => Promise<void>): Promise<number> {
   try {
     await run()
     return EXIT_CODES.ok
   } catch (thrown) {
-    if (!(thrown instanceof CommandFailure) && !(thrown instanceof Fault)) throw thrown
-    const hint = thrown instanceof CommandFailure ? thrown.hint : undefined
+    if (!(thrown instanceof CommandError) && !(thrown instanceof Fault)) throw thrown
+    const hint = thrown instanceof CommandError ? thrown.hint : undefined
     host.err(`${COMMAND}: ${thrown.message}\n${hint === undefined ? '' : `${hint}\n`}`)
-    return thrown instanceof CommandFailure ? thrown.code : EXIT_CODES.failed
+    return thrown instanceof CommandError ? thrown.code : EXIT_CODES.failed
   }
 }
 
-interface RestoreWish {
+interface RestoreRequest {
   readonly file: string
   readonly directory: string | undefined
   readonly database: string | undefined
 }
 
-async function restore(host: CliHost, { file, directory, database }: RestoreWish): Promise<void> {
+async function restore(
+  host: CliHost,
+  { file, directory, database }: RestoreRequest,
+): Promise<void> {
   if (directory === undefined && database === undefined) {
-    throw new CommandFailure('say where to, with --data-dir or --database.', {
+    throw new CommandError('say where to, with --data-dir or --database.', {
       code: EXIT_CODES.usage,
     })
   }
   const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
   const path = resolve(host.directory, file)
-  const { snapshotRowCheck } = await import('./check-snapshot.ts')
-  // Read to its end before anything is written: half a snapshot is no state.
+  const { createSnapshotRowCheck: snapshotRowCheck } = await import('./restore-snapshot.ts')
+  // The whole file is checked before anything is written: a truncated snapshot must not be
+  // restored.
   const content = await inspectSnapshot(fileChunks(path), file, snapshotRowCheck())
   const { Index: upTo, Rows } = content
   const { restoreSnapshot } = await import('./restore-snapshot.ts')
-  const { openDatabasePlace, openTargetDirectory } = await import('./storage-place.ts')
+  const { openOfflineDatabase: openDatabasePlace, openImportDirectory: openTargetDirectory } =
+    await import('./offline-storage.ts')
   const data = resolve(host.directory, directory ?? '')
   const place = await (database === undefined
     ? openTargetDirectory(data)
     : openDatabasePlace(database, 'to'))
   try {
-    const lines = unchanged(snapshotLines(fileChunks(path), file), content.Checksum, file)
+    const lines = assertUnchanged(snapshotLines(fileChunks(path), file), content.Checksum, file)
     const { engine } = place
     const reopen = (): Promise<StorageEngine> => place.reopen()
     const { index, rows } = await restoreSnapshot({ engine, reopen, lines, upTo })
-    if (rows !== Rows) throw new CommandFailure(`Only ${rows} of ${Rows} rows were restored.`)
-    await place.complete()
+    if (rows !== Rows) throw new CommandError(`Only ${rows} of ${Rows} rows were restored.`)
+    await place.markComplete()
     const name = database === undefined ? data : `the database ${place.name}`
     host.out(`Restored ${rows} rows into ${name}; its index is ${index}.\n`)
   } finally {
     await place.close()
   }
-  host.err(`${database === undefined ? nextInDirectory(data) : NEXT_IN_DATABASE}\n`)
+  host.err(`${database === undefined ? nextStepForDirectory(data) : NEXT_STEP_FOR_DATABASE}\n`)
 }
 
-/** Fails when the file is not the one that was checked. */
-async function* unchanged(
+/** Fails if the file has changed since the check. */
+async function* assertUnchanged(
   lines: AsyncIterable<SnapshotLine>,
   checksum: string,
   file: string,
 ): AsyncGenerator<SnapshotLine> {
   for await (const line of lines) {
     if ('Checksum' in line && line.Checksum !== checksum)
-      throw new CommandFailure(`${file} was changed while it was restored.`, {
+      throw new CommandError(`${file} was changed while it was restored.`, {
         hint: 'Nothing was restored. Run the command again.',
       })
     yield line
   }
 }
 
-/** What the operator has to do before a server starts. */
-function nextInDirectory(data: string): string {
+/** The next steps for the operator before a server starts. */
+function nextStepForDirectory(data: string): string {
   const key = join(data, 'server', 'sealing-key')
   return `Copy the sealing key of the old server to ${key}, or configure its server.cluster_key.`
 }
 
-const NEXT_IN_DATABASE =
+const NEXT_STEP_FOR_DATABASE =
   'Give the servers the server.cluster_key, or the sealing key, of the old ones.'

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { SnapshotLine } from '@reeve/contract'
-import { copyState, put, remove, Store, type Change, type StateCopy } from '../state/index.ts'
+import {
+  takeSnapshot,
+  put,
+  remove,
+  Store,
+  type Change,
+  type StateSnapshot,
+} from '../state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../storage/index.ts'
 import { aJob } from '../../test/build/index.ts'
 import { aNamespace, aStore, write } from '../../test/build/store.ts'
@@ -10,7 +17,7 @@ import { restoreSnapshot } from './restore-snapshot.ts'
 
 /** The lines of a snapshot of these rows, with blobs. */
 async function* linesOf(
-  { index, rows }: StateCopy,
+  { index, rows }: StateSnapshot,
   blobs: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<SnapshotLine> {
   yield { Snapshot: 'reeve', Version: 1, Time: '' }
@@ -30,8 +37,8 @@ test('restore: rows keep their indexes, and the index of the storage is not behi
   const { store } = await aStore()
   for (let round = 0; round < 50; round++) write(store, [aNamespace(`n${round % 20}`, `${round}`)])
   store.commit({ by: 'system', cause: undefined, changes: () => [remove('namespaces', 'n3')] })
-  await store.settled()
-  const copy = copyState(store)
+  await store.whenDurable()
+  const copy = takeSnapshot(store)
   assert.deepEqual([copy.index, copy.rows.length], [51, 19])
   const disk = new MemoryDisk()
   const open = async () => openMemoryEngine({ disk })
@@ -43,7 +50,7 @@ test('restore: rows keep their indexes, and the index of the storage is not behi
   assert.equal(rows, 19)
   assert.ok(index >= copy.index)
   const restored = await Store.open({ engine: await open(), clock: new SimulatedClock() })
-  assert.deepEqual(copyState(restored).rows, copy.rows)
+  assert.deepEqual(takeSnapshot(restored).rows, copy.rows)
   const { index: next, durable } = restored.commit({
     by: 'system',
     cause: undefined,
@@ -60,10 +67,10 @@ test('restore: the index of a namespace is not behind what it was, even without 
     store.commit({ by: 'system', cause: undefined, changes: () => [change] })
   commit(put('jobs', aJob({ Namespace: 'a' })))
   commit(remove('jobs', 'a!web'))
-  await store.settled()
+  await store.whenDurable()
   const scope = { kind: 'one', namespace: 'a' } as const
   const before = store.indexIn('jobs', scope)
-  const copy = copyState(store)
+  const copy = takeSnapshot(store)
   const disk = new MemoryDisk()
   const open = async () => openMemoryEngine({ disk })
   await restoreSnapshot({ ...(await opened(open)), lines: linesOf(copy), upTo: copy.index })
@@ -85,8 +92,8 @@ test('restore: many rows and blobs are written in pieces', async () => {
     store,
     Array.from({ length: 2_500 }, (_, at) => aNamespace(`n${at}`)),
   )
-  await store.settled()
-  const copy = copyState(store)
+  await store.whenDurable()
+  const copy = takeSnapshot(store)
   const disk = new MemoryDisk()
   const open = async () => openMemoryEngine({ disk })
   const blobs = { a: 'first', b: 'second' }

@@ -1,75 +1,77 @@
 import type { SnapshotLine } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
+import { storedRowProblem } from '../model/stored/index.ts'
 import {
-  copiedEntry,
+  snapshotEntry,
   Store,
   type BlobChange,
-  type CopiedRow,
-  type MovableEngine,
+  type SnapshotRow,
+  type MigratableEngine,
   type StorageEngine,
+  SnapshotChecker,
 } from '../state/index.ts'
 import { systemClock } from './system.ts'
 
-/** What is written at once. */
-const PART_ROWS = 1_000
-const PART_BYTES = 8 * 1024 * 1024
+/** Rows per write. */
+const BATCH_ROWS_MAX = 1_000
+const BATCH_BYTES_MAX = 8 * 1024 * 1024
 
-interface Restored {
+interface RestoreResult {
   readonly index: number
   readonly rows: number
 }
 
-/** An engine that can begin at any index. */
-type RestorableEngine = StorageEngine & Pick<MovableEngine, 'beginAt'>
+/** A storage engine that can start at any index. */
+type RestorableEngine = StorageEngine & Pick<MigratableEngine, 'startLogAt'>
 
-interface Restoring {
-  /** Of the storage to be written. */
+interface RestoreOptions {
+  /** The engine of the target storage. */
   readonly engine: RestorableEngine
-  /** Opens it a second time, to see what became of it. */
+  /** Reopens the target to verify the result. */
   readonly reopen: () => Promise<StorageEngine>
-  /** Of a snapshot whose every line was checked. */
+  /** The lines of a validated snapshot. */
   readonly lines: AsyncIterable<SnapshotLine>
-  /** The index that the snapshot reaches to. */
+  /** The last index of the snapshot. */
   readonly upTo: number
 }
 
 /**
- * Brings a snapshot into an empty storage, then opens it as a server would: what cannot be loaded
- * is found now. Rejects with a Fault: `storage-foreign` when the storage is not empty.
+ * Restores a snapshot into an empty storage, then loads it as a server would, to find errors now.
+ * Rejects with a Fault: `storage-foreign` if the storage is not empty.
  */
-export async function restoreSnapshot(restoring: Restoring): Promise<Restored> {
+export async function restoreSnapshot(restoring: RestoreOptions): Promise<RestoreResult> {
   const { engine, reopen, lines, upTo } = restoring
-  if (engine.opened.lastIndex > 0) {
+  if (engine.initialPosition.lastIndex > 0) {
     throw new Fault('storage-foreign', 'The storage is not empty: it holds a state already.')
   }
-  await fill(engine, lines, upTo)
+  await writeSnapshot(engine, lines, upTo)
   await engine.close()
-  return await lookAt(await reopen())
+  return await verifyRestored(await reopen())
 }
 
-async function fill(
+async function writeSnapshot(
   engine: RestorableEngine,
   lines: AsyncIterable<SnapshotLine>,
   upTo: number,
 ): Promise<void> {
   const timeMs = systemClock.nowMs()
-  // Rows carry the indexes of another storage; the index of this one must not be behind them.
-  if (upTo > 0) await engine.beginAt(upTo + 1)
+  // The next index must be greater than the indexes in the restored rows.
+  if (upTo > 0) await engine.startLogAt(upTo + 1)
   let index = upTo
-  for await (const part of partsOf(lines)) {
+  for await (const part of batchLines(lines)) {
     index += 1
-    await engine.append([copiedEntry(part, { index, timeMs })])
+    await engine.append([snapshotEntry(part, { index, timeMs })])
   }
 }
 
-interface Part {
-  readonly rows: CopiedRow[]
+interface SnapshotBatch {
+  readonly rows: SnapshotRow[]
   readonly blobs: BlobChange[]
 }
 
-/** Lines gathered into pieces that are written at once. */
-async function* partsOf(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Part> {
-  let part: Part = { rows: [], blobs: [] }
+/** Groups lines into batches that are written at once. */
+async function* batchLines(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<SnapshotBatch> {
+  let part: SnapshotBatch = { rows: [], blobs: [] }
   let bytes = 0
   for await (const line of lines) {
     if ('Blob' in line) {
@@ -81,7 +83,7 @@ async function* partsOf(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Part
       part.rows.push({ table, key, indexes: [createIndex, modifyIndex], body: line.Body })
       bytes += line.Body.length
     }
-    if (bytes < PART_BYTES && part.rows.length < PART_ROWS) continue
+    if (bytes < BATCH_BYTES_MAX && part.rows.length < BATCH_ROWS_MAX) continue
     yield part
     part = { rows: [], blobs: [] }
     bytes = 0
@@ -89,11 +91,41 @@ async function* partsOf(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Part
   if (part.rows.length + part.blobs.length > 0) yield part
 }
 
-/** A store checkpoints when it is closed, so that the first start is a short one. */
-async function lookAt(engine: StorageEngine): Promise<Restored> {
+/**
+ * Loads the restored state. Closing the store writes a checkpoint, which makes the first start of
+ * the server fast.
+ */
+async function verifyRestored(engine: StorageEngine): Promise<RestoreResult> {
   const store = await Store.open({ engine, clock: systemClock })
   const rows = Object.values(store.tables).reduce((sum, { size }) => sum + size, 0)
   const { index } = store
   await store.close()
   return { index, rows }
+}
+
+type RowLine = Extract<SnapshotLine, { readonly Row: unknown }>
+
+/**
+ * Creates a check that finds invalid rows before a snapshot is written to a storage. The checksum
+ * only proves that the file is unchanged.
+ */
+export function createSnapshotRowCheck(): (line: RowLine, upTo: number) => string | undefined {
+  let checker: SnapshotChecker | undefined
+  return ({ Row: [table, key, ...indexes], Body }, upTo) => {
+    checker ??= new SnapshotChecker(upTo)
+    const row = parse(Body)
+    if (row === undefined) return 'its body is not JSON'
+    if (typeof row !== 'object' || row === null || Array.isArray(row))
+      return 'its body is not a JSON object'
+    return checker.findProblem({ table, key, indexes, row }) ?? storedRowProblem(table, row)
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined
+    throw thrown
+  }
 }

@@ -3,21 +3,21 @@ import { EventEmitter } from 'node:events'
 import test from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { ProgramLog } from './log.ts'
-import type { RunningProgram } from './program.ts'
-import { runAgent, type AgentRun } from './run-agent.ts'
+import type { Logger } from './log.ts'
+import type { RunningAgent } from './start-agent.ts'
+import { runAgent, type AgentRunOptions } from './run-agent.ts'
 
 /** An agent whose program, signals and clock are in the hands of the test. */
 class Stage {
   readonly signals = new EventEmitter()
-  readonly started = Promise.withResolvers<RunningProgram>()
+  readonly started = Promise.withResolvers<RunningAgent>()
   readonly stopped = Promise.withResolvers<void>()
   readonly failed = Promise.withResolvers<Fault>()
   readonly waited = Promise.withResolvers<void>()
   readonly events: string[] = []
   config = anAgentConfig()
 
-  readonly program: RunningProgram = {
+  readonly program: RunningAgent = {
     httpAddress: 'http://127.0.0.1:4646',
     governanceToken: undefined,
     dataDirectory: '/data',
@@ -35,7 +35,7 @@ class Stage {
   certificates = ''
 
   run(): Promise<number> {
-    const run: AgentRun = {
+    const run: AgentRunOptions = {
       config: this.config,
       log: this.#log(),
       start: () => this.started.promise,
@@ -47,7 +47,7 @@ class Stage {
     return runAgent(run)
   }
 
-  #log(): ProgramLog {
+  #log(): Logger {
     const say = (level: string) => (_fields: object, message: string) => {
       this.events.push(`${level}: ${message}`)
     }

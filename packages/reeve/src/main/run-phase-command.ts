@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { EXIT_CODES, type CommandLine, type Terminal } from '../cli/index.ts'
+import { EXIT_CODES, type CommandLine, type TextOutput } from '../cli/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 
-/** `reeve run-phase`: what the jobs of infrastructure runs start on a node. */
-export function addRunPhase(line: CommandLine, terminal: Terminal): void {
+/** `reeve run-phase`: the command that jobs of infrastructure runs execute on a node. */
+export function addRunPhase(line: CommandLine, terminal: TextOutput): void {
   line.add(line.root, 'run-phase', {
     summary: 'Execute one phase of an infrastructure run; started by its job.',
     details:
@@ -13,7 +13,7 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
     isHidden: true,
     action: async () => {
       const { runPhase } = await import('../runner/index.ts')
-      // The contract brings every schema: no other command waits for it.
+      // Imported here, because the contract loads all schemas and no other command needs it.
       const { TASK_ENVIRONMENT_PREFIX } = await import('@reeve/contract')
       const settings = settingsOf(process.env, TASK_ENVIRONMENT_PREFIX)
       if (typeof settings === 'string') {
@@ -30,7 +30,7 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
   })
 }
 
-/** A name is looked up in the PATH; a path may be relative to the directory of the task. */
+/** Resolves a name in the PATH, and a relative path in the directory of the task. */
 function toolPath(tool: string, taskDirectory: string): string {
   return tool.includes('/') ? resolve(taskDirectory, tool) : tool
 }

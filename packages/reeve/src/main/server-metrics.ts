@@ -1,23 +1,26 @@
-import type { MetricSources } from '../http/index.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { GaugeSources } from '../http/index.ts'
+import type { Store } from '../state/index.ts'
+import type { Logger } from './log.ts'
 
-/** Parts of a server that some servers lack; each has metrics where it is there. */
-export interface MeasuredParts {
+/** Optional parts of a server that have metrics. */
+interface MetricInputs {
   readonly replication: { readonly lagMs: number } | undefined
-  readonly memory: { readonly share: number }
+  readonly memory: { readonly usedRatio: number }
   readonly backups: { readonly ageMs: number } | undefined
   readonly commits: { readonly commitWaitMs: number }
   readonly certificate: { readonly expiresAtMs: number | undefined } | undefined
-  /** Undefined where the state is in a database. */
+  /** Undefined if the state is in a database. */
   readonly disk: { readonly ratio: number; readonly bytes: number } | undefined
 }
 
-/** What only a whole server can measure, beside the metrics of its state and its requests. */
-export function serverMetrics(parts: MeasuredParts): MetricSources {
+/** Metrics of a server in addition to those of its state and requests. */
+export function serverMetrics(parts: MetricInputs): GaugeSources {
   const { replication, memory, backups, commits, certificate, disk } = parts
   return {
     memory_used_ratio: {
       help: 'Share of its memory that the server uses; from 0.9 on the state may not grow.',
-      read: () => memory.share,
+      read: () => memory.usedRatio,
     },
     commit_wait_seconds: {
       help: 'Time for which the commits that are being written have waited for the storage.',
@@ -48,9 +51,63 @@ export function serverMetrics(parts: MeasuredParts): MetricSources {
     ...(certificate?.expiresAtMs !== undefined && {
       certificate_expiry_timestamp_seconds: {
         help: 'When the certificate of this agent expires, in seconds since the Unix epoch.',
-        // A reload may have read another certificate since.
+        // Read each time, because a reload may change the certificate.
         read: () => (certificate.expiresAtMs ?? 0) / 1_000,
       },
     }),
+  }
+}
+
+const CHECK_EVERY_MS = 1_000
+/** Commits that wait longer than this are reported; they normally take milliseconds. */
+const WARNING_AFTER_MS = 5_000
+
+interface CommitWatchOptions {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly store: Pick<Store, 'commitWaitMs'>
+}
+
+/** Logs the start and the end of slow commits. */
+export class CommitDelayMonitor {
+  readonly #options: CommitWatchOptions
+  #longestMs = 0
+  #cancelTimer: () => void = () => undefined
+
+  constructor(options: CommitWatchOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#cancelTimer = this.#options.clock.after(CHECK_EVERY_MS, () => {
+      this.start()
+      this.check()
+    })
+  }
+
+  stop(): void {
+    this.#cancelTimer()
+  }
+
+  /** Describes how long commits have been waiting; undefined while there is no delay. */
+  get delay(): string | undefined {
+    const waitedMs = this.#options.store.commitWaitMs
+    return waitedMs < WARNING_AFTER_MS
+      ? undefined
+      : `commits have been waiting for the storage for ${Math.round(waitedMs / 1_000)} s`
+  }
+
+  /** Checks once. Tests call this directly. */
+  check(): void {
+    const { log, store } = this.#options
+    const waitedMs = Math.round(store.commitWaitMs)
+    const { delay } = this
+    if (delay !== undefined) {
+      if (this.#longestMs === 0) log.warn({ waitedMs }, `${delay}; writes wait with them`)
+      this.#longestMs = Math.max(this.#longestMs, waitedMs)
+    } else if (this.#longestMs > 0) {
+      log.info({ waitedMs: this.#longestMs }, 'commits do not wait for the storage any more')
+      this.#longestMs = 0
+    }
   }
 }

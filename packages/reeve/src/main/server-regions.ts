@@ -2,20 +2,20 @@ import {
   RegionClient,
   RegionConnections,
   RegionDirectory,
-  RegionGate,
+  RemoteRegionRouter,
   ReplicationLoop,
   ReplicationStatus,
   RolloutLoop,
 } from '../regions/index.ts'
-import type { OtherRegions, WorkloadContext } from '../workload/index.ts'
-import type { Tls } from '../tls/index.ts'
+import type { RemoteRegions, WorkloadContext } from '../workload/index.ts'
+import type { TlsCredentials } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import type { ProgramLog } from './log.ts'
+import type { Logger } from './log.ts'
 import { systemClock, systemRandom } from './system.ts'
 
-/** What a server has to do with other regions. Nothing of it exists where there are none. */
-export class ServerRegions {
-  readonly gate: RegionGate
+/** Everything of a server that concerns other regions; not created if there are none. */
+export class RegionServices {
+  readonly gate: RemoteRegionRouter
   /** Undefined in the authoritative region. */
   readonly replication: ReplicationStatus | undefined
   readonly #directory: RegionDirectory
@@ -23,13 +23,21 @@ export class ServerRegions {
   readonly #client: RegionClient
   readonly #token: string
 
-  static open({ region, server }: AgentConfig, tls: Tls | undefined): ServerRegions | undefined {
+  static open(
+    { region, server }: AgentConfig,
+    tls: TlsCredentials | undefined,
+  ): RegionServices | undefined {
     const { others, authoritative, replicationToken } = server.regions
     const random = systemRandom
-    const directory = new RegionDirectory({ own: region, authoritative, others, random })
+    const directory = new RegionDirectory({
+      localRegion: region,
+      authoritative,
+      remoteRegions: others,
+      random,
+    })
     if (directory.names.length === 1) return undefined
     const connections = new RegionConnections((name) => tls?.dialOptions(name) ?? {})
-    return new ServerRegions(directory, connections, replicationToken?.reveal() ?? '')
+    return new RegionServices(directory, connections, replicationToken?.reveal() ?? '')
   }
 
   private constructor(directory: RegionDirectory, connections: RegionConnections, token: string) {
@@ -37,14 +45,14 @@ export class ServerRegions {
     this.#connections = connections
     this.#token = token
     this.#client = new RegionClient(directory, this.#connections)
-    this.gate = new RegionGate(directory, this.#connections)
+    this.gate = new RemoteRegionRouter(directory, this.#connections)
     this.replication = directory.isAuthoritative
       ? undefined
       : new ReplicationStatus(systemClock, directory.authoritative)
   }
 
-  /** What a leader does for its region. */
-  loops(context: WorkloadContext, log: ProgramLog): readonly (ReplicationLoop | RolloutLoop)[] {
+  /** Loops of a leader for its region. */
+  loops(context: WorkloadContext, log: Logger): readonly (ReplicationLoop | RolloutLoop)[] {
     const shared = { context, client: this.#client, token: this.#token, log }
     const rollouts = new RolloutLoop(shared)
     const status = this.replication
@@ -53,17 +61,17 @@ export class ServerRegions {
     return [rollouts, new ReplicationLoop({ ...shared, region, status })]
   }
 
-  /** As use cases ask them. */
-  get others(): OtherRegions {
+  /** The other regions as use cases access them. */
+  get others(): RemoteRegions {
     return {
-      others: () => this.#directory.names.filter((name) => this.#directory.isRemote(name)),
-      isOther: (region) => this.#directory.isRemote(region),
+      remoteNames: () => this.#directory.names.filter((name) => this.#directory.isRemote(name)),
+      isRemoteRegion: (region) => this.#directory.isRemote(region),
       addressesOf: (region) => this.#directory.addressesOf(region),
-      ask: (region, call) => this.#client.call(region, { ...call, hop: 'part' }),
+      request: (region, call) => this.#client.request(region, { ...call, forwardReason: 'part' }),
     }
   }
 
-  /** Ends what is being passed on. */
+  /** Aborts forwarded requests. */
   close(): void {
     this.gate.close()
     this.#connections.close()

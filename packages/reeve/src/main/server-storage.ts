@@ -1,24 +1,24 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { StorageEngine } from '../state/index.ts'
 import { openEmbeddedEngine, openReadOnlyEngine } from '../storage/index.ts'
-import type { ProgramLog } from './log.ts'
+import type { Logger } from './log.ts'
 
-/** The storage of a server, and what may be written to it. */
+/** The storage of a server, with the reason if writes are restricted. */
 export interface ServerStorage {
   readonly engine: StorageEngine
-  /** Why not everything may be written; undefined while all is well. */
-  readonly shortage?: Shortage | undefined
+  /** Why writes are restricted; undefined if they are not. */
+  readonly shortage?: StorageRestriction | undefined
 }
 
-export interface Shortage {
+export interface StorageRestriction {
   readonly fault: Fault
-  readonly accepts: 'deletes' | 'nothing'
+  readonly acceptedWrites: 'deletes' | 'nothing'
 }
 
 /**
- * Opens the storage in a directory. On a full or read-only disk the server shall at least read: on
- * a full one it gets the space of the reserve, and where that is not enough, or the disk takes no
- * writes at all, it reads the files without opening them to be written.
+ * Opens the storage in a directory. On a full disk it frees the reserve; if that is not enough or
+ * the disk is read-only, it opens the files for reading only, so that the server can still answer
+ * reads.
  */
 export async function openServerStorage(
   directory: string,
@@ -28,17 +28,17 @@ export async function openServerStorage(
     return { engine: await openEmbeddedEngine(directory, options) }
   } catch (thrown) {
     if (!isDiskFault(thrown)) throw thrown
-    return await openShort(directory, thrown, options)
+    return await openRestricted(directory, thrown, options)
   }
 }
 
 interface ServerStorageOptions {
-  readonly log: ProgramLog
+  readonly storageLog: Logger
   readonly version: string
   readonly reserveBytes: number
 }
 
-async function openShort(
+async function openRestricted(
   directory: string,
   fault: Fault,
   options: ServerStorageOptions,
@@ -46,15 +46,15 @@ async function openShort(
   if (fault.kind === 'storage-full')
     try {
       const engine = await openEmbeddedEngine(directory, { ...options, usesReserve: true })
-      return { engine, shortage: { fault, accepts: 'deletes' } }
+      return { engine, shortage: { fault, acceptedWrites: 'deletes' } }
     } catch (thrown) {
       if (!isDiskFault(thrown)) throw thrown
     }
   const engine = await openReadOnlyEngine(directory, fault)
-  return { engine, shortage: { fault, accepts: 'nothing' } }
+  return { engine, shortage: { fault, acceptedWrites: 'nothing' } }
 }
 
-/** A disk that takes no more writes, while everything on it can be read. */
+/** Whether a disk rejects writes while everything on it is readable. */
 export function isDiskFault(thrown: unknown): thrown is Fault {
   return thrown instanceof Fault && DISK_FAULTS.includes(thrown.kind)
 }

@@ -7,7 +7,7 @@ import { MemoryDisk, openMemoryEngine } from '../storage/index.ts'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { aNode } from '../../test/build/index.ts'
 import { until } from '../../test/build/until.ts'
-import { describeAgent } from './self.ts'
+import { createAgentStatus } from './agent-status.ts'
 import { Server } from './server.ts'
 
 /** A node that is not heard for this long is down: sooner than a stop cuts callers off. */
@@ -25,7 +25,7 @@ async function aServer() {
     engine: openMemoryEngine({ disk: new MemoryDisk() }),
     secrets: { sealingKey: Buffer.alloc(32, 7), joinToken: 'join' },
     version: '0.0.0',
-    agent: describeAgent(config, '0.0.0'),
+    agent: createAgentStatus(config, '0.0.0'),
   })
   server.app.app.get('/slow', () => new Promise(silent))
   return { server, address: await server.listen('127.0.0.1', 0) }

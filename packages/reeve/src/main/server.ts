@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { aliasesOf } from '../compat/index.ts'
-import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
+import { EvaluationBroker, HeartbeatMonitor, StateView } from '../control/index.ts'
 import type { WebhookSender } from '../governance/index.ts'
 import { createApp, snapshotChunks, type App } from '../http/index.ts'
-import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
+import { createPolicyWorkers, type PolicyWorkers } from '../judging/index.ts'
 import { EXECUTION_DEFAULTS, type ExecutionSettings } from '../infrastructure/index.ts'
 import type { Fault } from '@reeve/kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
@@ -12,34 +12,31 @@ import {
   assertClusterLevel,
   Authenticator,
   ensureBuiltIns,
-  EventHub,
+  EventBroker,
   JobFileReader,
   createPlanGate,
   NodeSessions,
-  PolicyGuard,
+  JobPolicyEvaluator,
   type WorkloadContext,
 } from '../workload/index.ts'
 import type { AgentInfo, LeaderRouter } from '../http/index.ts'
-import type { Tls } from '../tls/index.ts'
+import type { TlsCredentials } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
-import { openTarget } from './backup/open-target.ts'
+import { openTarget } from './backup/backup-target.ts'
 import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import { logCommits } from './debug-log.ts'
-import { FreeSpace } from './free-space.ts'
+import { logCommits, type Logger } from './log.ts'
+import { FreeSpaceMonitor } from './host-watch.ts'
 import { leaderLoops, type LeaderLoop } from './leader-loops.ts'
-import type { ProgramLog } from './log.ts'
-import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
-import { CommitWatch } from './commit-watch.ts'
-import { fullCollection, MemoryWatch } from './memory-watch.ts'
+import { warnAboutUnreadableSecrets, warnAboutRotatedJoinToken } from './startup-warnings.ts'
+import { CommitDelayMonitor, serverMetrics } from './server-metrics.ts'
+import { createFullCollection, MemoryMonitor } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
-import { portSecurity } from './port-security.ts'
-import { serverMetrics } from './server-metrics.ts'
+import { httpTlsOptions } from './tls-wiring.ts'
 import { installation } from './installation.ts'
-import { createSealer } from './sealer.ts'
-import { ServerRegions } from './server-regions.ts'
-import type { ServerSecrets } from './server-secrets.ts'
-import type { Shortage } from './server-storage.ts'
+import { createSealer, type ServerSecrets } from './secrets.ts'
+import { RegionServices } from './server-regions.ts'
+import type { StorageRestriction } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { createWebhookSender } from './webhook-sender.ts'
@@ -48,63 +45,72 @@ import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 
 export interface ServerOptions {
   readonly config: AgentConfig
-  readonly log: ProgramLog
+  readonly log: Logger
   readonly engine: StorageEngine
   readonly secrets: ServerSecrets
   readonly version: string
-  /** What the agent as a whole says about itself; made after the server, so asked late. */
+  /** The status of the agent. It is created after the server, so it is read late. */
   readonly agent: AgentInfo
-  /** Another server may lead: nothing is decided here before `lead` is called. */
+  /** Whether the server starts as a follower. It runs no loops before `lead` is called. */
   readonly follows?: boolean
-  /** Who answers, where several servers share one state. */
+  /** Routes requests to the leader of a cluster. */
   readonly leader?: LeaderRouter
-  /** Undefined where nothing is encrypted. */
-  readonly tls?: Tls | undefined
-  /** Undefined where nothing is traced. */
+  /** Undefined without TLS. */
+  readonly tls?: TlsCredentials | undefined
+  /** Undefined without tracing. */
   readonly tracing?: Tracing | undefined
-  /** The disk takes no writes: requests are answered, nothing is decided before `resume`. */
-  readonly shortage?: Shortage | undefined
+  /** Set if the disk rejects writes: requests are answered, but no loops run before `resume`. */
+  readonly shortage?: StorageRestriction | undefined
 }
 
-/** A server: state, loops and HTTP, wired together. Listens when `listen` is called. */
+/** A server: state, loops and HTTP. Call `listen` to accept requests. */
 export class Server {
   readonly context: WorkloadContext
   readonly store: Store
   readonly app: App
-  /** Undefined where no other region is known. */
-  readonly regions: ServerRegions | undefined
-  /** Undefined where none are configured. */
+  /** Undefined without other regions. */
+  readonly regions: RegionServices | undefined
+  /** Undefined if no backups are configured. */
   readonly backups: BackupLoop | undefined
   readonly #options: ServerOptions
-  readonly #policyAsker: PolicyThreads
+  readonly #policyThreads: PolicyWorkers
   readonly #webhooks: WebhookSender
-  /** Where runners on nodes reach this server; known when it listens. */
+  /** The address for runners on nodes; set by `listen`. */
   #address = ''
   readonly #broker: EvaluationBroker
-  /** What a leader does by itself; a follower has none. */
+  /** Loops of the leader; empty on a follower. */
   #loops: readonly LeaderLoop[] = []
-  #presence: Presence
-  readonly #memory: MemoryWatch
-  readonly #commits: CommitWatch
-  /** Undefined where the state is in a database. */
-  readonly #freeSpace: FreeSpace | undefined
+  #heartbeatMonitor: HeartbeatMonitor
+  readonly #memory: MemoryMonitor
+  readonly #commits: CommitDelayMonitor
+  /** Undefined if the state is in a database. */
+  readonly #freeSpace: FreeSpaceMonitor | undefined
 
   static async open(options: ServerOptions): Promise<Server> {
     const { engine, follows = false, shortage, tracing } = options
     const onCommit = tracing?.onCommit
-    const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn, onCommit })
+    const store = await Store.open({
+      engine,
+      clock: systemClock,
+      isFollower: follows,
+      scheduleFlush: afterEventLoopTurn,
+      onCommit,
+    })
     assertClusterLevel(store, options.version)
-    const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
-    const regions = ServerRegions.open(options.config, options.tls)
+    const policyAsker = createPolicyWorkers({ clock: systemClock, version: options.version })
+    const regions = RegionServices.open(options.config, options.tls)
     const broker = new EvaluationBroker({ store, clock: systemClock })
-    const context = createContext(options, { store, policyAsker, regions, broker })
-    if (shortage !== undefined) restrict(store, shortage)
+    const context = createContext(options, { store, policyThreads: policyAsker, regions, broker })
+    if (shortage !== undefined) restrictStore(store, shortage)
     else if (!follows) await ensureBuiltIns(context, options.version)
-    return new Server(options, { context, policyAsker, regions, broker })
+    return new Server(options, { context, policyThreads: policyAsker, regions, broker })
   }
 
-  private constructor(options: ServerOptions, { context, policyAsker, regions, broker }: Opened) {
-    this.#policyAsker = policyAsker
+  private constructor(
+    options: ServerOptions,
+    { context, policyThreads, regions, broker }: ServerParts,
+  ) {
+    this.#policyThreads = policyThreads
     this.#broker = broker
     const { store } = context
     const { config, log } = options
@@ -118,23 +124,23 @@ export class Server {
     this.store = store
     this.regions = regions
     this.backups = createBackups(context, options)
-    this.#presence = this.#newPresence()
-    this.#memory = new MemoryWatch({
+    this.#heartbeatMonitor = this.#createHeartbeatMonitor()
+    this.#memory = new MemoryMonitor({
       clock: systemClock,
       log,
       capacity: context.capacity,
-      collect: fullCollection(),
+      collect: createFullCollection(),
     })
     this.#memory.start()
-    this.#commits = new CommitWatch({ clock: systemClock, log, store })
+    this.#commits = new CommitDelayMonitor({ clock: systemClock, log, store })
     this.#commits.start()
-    this.#freeSpace = freeSpaceOf(config)
+    this.#freeSpace = createFreeSpaceMonitor(config)
     void this.#freeSpace?.start()
     const isDebugging = config.log.level === 'debug'
     this.app = createApp({
       context,
       authenticator: new Authenticator(context),
-      hub: new EventHub(store.log, systemClock, store.durableIndex),
+      hub: new EventBroker(store.log, systemClock, store.durableIndex),
       sessions: new NodeSessions(store, setImmediate, options.tracing?.tracer),
       random: systemRandom,
       agent: options.agent,
@@ -146,14 +152,14 @@ export class Server {
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
-      plainHttp: config.http.isPlain,
+      usesPlainHttp: config.http.isPlain,
       requestsPerSecond: config.http.requestsPerSecondMax,
       externalUrl: config.http.externalUrl,
       limits: config.limits,
-      heartbeatMs: () => this.#presence.heartbeatMs,
-      seen: (nodeId) => this.#presence.seen(nodeId),
+      heartbeatMs: () => this.#heartbeatMonitor.heartbeatIntervalMs,
+      onNodeSeen: (nodeId) => this.#heartbeatMonitor.recordHeartbeat(nodeId),
       ...(options.leader !== undefined && { leader: options.leader }),
-      ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
+      ...(options.tls !== undefined && { security: httpTlsOptions(options.tls) }),
       ...(this.regions !== undefined && { regions: this.regions.gate }),
       metrics: {
         ...serverMetrics({
@@ -166,35 +172,38 @@ export class Server {
         }),
         ...options.tracing?.metrics,
       },
-      ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
+      ...(isDebugging && { onCompleted: (answered) => log.debug(answered, 'answered') }),
     })
     if (isDebugging) logCommits(store, log)
   }
 
-  #newPresence(): Presence {
+  #createHeartbeatMonitor(): HeartbeatMonitor {
     const { config, log } = this.#options
-    return new Presence({ ...this.context, log, settings: config.server.presence })
+    return new HeartbeatMonitor({ ...this.context, log, settings: config.server.presence })
   }
 
-  /** Built from state alone, so that whoever begins to lead goes on where another stopped. */
+  /**
+   * Creates the loops from the state alone, so that a new leader continues where the previous one
+   * stopped.
+   */
   #startLoops(): void {
     const { context } = this
     const { config, log } = this.#options
-    warnOfOtherKey(context, log)
-    warnOfReplacedJoinToken(context, log)
-    this.#presence = this.#newPresence()
+    warnAboutUnreadableSecrets(context, log)
+    warnAboutRotatedJoinToken(context, log)
+    this.#heartbeatMonitor = this.#createHeartbeatMonitor()
     this.#loops = [
       ...leaderLoops({
         context,
         log,
         broker: this.#broker,
-        presence: this.#presence,
+        presence: this.#heartbeatMonitor,
         audit: config.audit,
         retention: config.eventLog,
         copiesGlobalTokens: this.regions?.replication !== undefined,
         notifier: { webhooks: this.#webhooks, address: () => config.http.externalUrl },
         execution: {
-          settings: executionSettings(config),
+          settings: runExecutionSettings(config),
           address: () => this.#address,
           authorities: this.#options.tls?.authorities ?? '',
         },
@@ -206,32 +215,33 @@ export class Server {
   }
 
   /**
-   * A follower begins to lead: the log was followed to its end, its checkpoint reaches to `upTo`.
+   * Makes a follower the leader. The log has been read to its end; `upTo` is the index of its
+   * checkpoint.
    */
   async lead(upTo: number): Promise<void> {
-    await this.store.lead(upTo)
+    await this.store.startLeading(upTo)
     await ensureBuiltIns(this.context, this.#options.version)
     this.#startLoops()
   }
 
-  /** Why nothing, or nothing but deletes, can be written; undefined while all is well. */
+  /** Why writes are rejected or only deletes accepted; undefined while all writes are accepted. */
   get fault(): Fault | undefined {
     return this.store.fault ?? this.store.restriction
   }
 
-  /** How long commits have been waiting for the storage; undefined while that is not long. */
+  /** Describes how long commits have been waiting for the storage; undefined without a delay. */
   get commitDelay(): string | undefined {
     return this.#commits.delay
   }
 
-  /** Tells when the storage has failed and nothing can be written any more. */
+  /** Calls the listener when the storage has failed and rejects all writes. */
   onFault(tell: (fault: Fault) => void): void {
     this.store.onFault(tell)
   }
 
   /**
-   * Answers requests, and starts the loops of a server that leads from the start. Returns the
-   * address, with the port that was really taken.
+   * Accepts requests, and starts the loops unless the server is a follower. Returns the address
+   * with the bound port.
    */
   async listen(host: string, port: number): Promise<string> {
     const address = await this.app.app.listen({ host, port })
@@ -241,22 +251,21 @@ export class Server {
     return address
   }
 
-  /** Nothing is decided from here on; requests are still answered. */
+  /** Stops the loops; requests are still answered. */
   async pause(): Promise<void> {
     const loops = this.#loops
     this.#loops = []
     await Promise.all(loops.map(async (loop) => await loop.stop()))
   }
 
-  /** Goes on deciding, from the state as it is now. */
+  /** Restarts the loops from the current state. */
   resume(): void {
     if (this.#loops.length === 0) this.#startLoops()
   }
 
   /**
-   * Nothing is decided from here on, before anybody is hung up on: a node that cannot be heard any
-   * more is no node that is silent. The storage goes last: nobody is answered from a store that is
-   * closing.
+   * Stops the loops first, so that nodes are not declared lost when their connections close. The
+   * storage is closed last, because requests need an open store.
    */
   async stop(): Promise<void> {
     this.#memory.stop()
@@ -271,17 +280,22 @@ export class Server {
     this.regions?.close()
     await this.app.close()
     await this.context.jobFiles.stop()
-    await this.#policyAsker.stop()
+    await this.#policyThreads.stop()
   }
 }
 
-function freeSpaceOf({ server, dataDirectory: path }: AgentConfig): FreeSpace | undefined {
-  return server.database === undefined ? new FreeSpace({ path, clock: systemClock }) : undefined
+function createFreeSpaceMonitor({
+  server,
+  dataDirectory: path,
+}: AgentConfig): FreeSpaceMonitor | undefined {
+  return server.database === undefined
+    ? new FreeSpaceMonitor({ path, clock: systemClock })
+    : undefined
 }
 
-function restrict(store: Store, { fault, accepts }: Shortage): void {
-  store.abandon(fault)
-  if (accepts === 'deletes') store.resume('deletes')
+function restrictStore(store: Store, { fault, acceptedWrites }: StorageRestriction): void {
+  store.abortPending(fault)
+  if (acceptedWrites === 'deletes') store.resume('deletes')
 }
 
 function createBackups(
@@ -292,17 +306,17 @@ function createBackups(
   const target = openTarget(config.backup, join(config.dataDirectory, 'server'))
   if (target === undefined || intervalMs === undefined) return undefined
   const snapshot = (): AsyncIterable<Uint8Array> => snapshotChunks(context)
-  const shared = { target, intervalMs, keep, clock: systemClock, log }
+  const shared = { target, intervalMs, keepCount: keep, clock: systemClock, log }
   return new BackupLoop({ ...shared, snapshot, verify: verifyBackup })
 }
 
-/** Isolation is the rule; to try things out, what `--dev` allows is enough. */
-function executionSettings({ dev, infrastructure }: AgentConfig): ExecutionSettings {
+/** Isolation is required by default; `--dev` allows execution without it. */
+function runExecutionSettings({ dev, infrastructure }: AgentConfig): ExecutionSettings {
   const driver = dev ? 'raw_exec' : EXECUTION_DEFAULTS.driver
   return { ...EXECUTION_DEFAULTS, ...infrastructure, driver }
 }
 
-/** Nodes reach the address that is advertised; the port is the one that was really taken. */
+/** The advertised host with the bound port. */
 function runnerAddress({ advertise, bind }: AgentConfig, address: string): string {
   const url = new URL(address)
   const isAny = bind === '0.0.0.0' || bind === '::'
@@ -311,19 +325,24 @@ function runnerAddress({ advertise, bind }: AgentConfig, address: string): strin
   return url.origin
 }
 
-interface Opened {
+interface ServerParts {
   readonly context: WorkloadContext
-  readonly policyAsker: PolicyThreads
-  readonly regions: ServerRegions | undefined
+  readonly policyThreads: PolicyWorkers
+  readonly regions: RegionServices | undefined
   readonly broker: EvaluationBroker
 }
 
-/** Where the operator writes the reset index. */
+/** File in which the operator writes the reset index. */
 const BOOTSTRAP_RESET_FILE = 'acl-bootstrap-reset'
 
 function createContext(
   { config, secrets, log, tracing }: ServerOptions,
-  { store, policyAsker, regions, broker }: Omit<Opened, 'context'> & { readonly store: Store },
+  {
+    store,
+    policyThreads,
+    regions,
+    broker,
+  }: Omit<ServerParts, 'context'> & { readonly store: Store },
 ): WorkloadContext {
   const sealer = createSealer(secrets)
   return {
@@ -337,8 +356,11 @@ function createContext(
     ids: systemIds,
     random: systemRandom,
     sealer,
-    policyAsker,
-    guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
+    policyEngine: policyThreads,
+    jobPolicies: new JobPolicyEvaluator({
+      source: createPolicySource({ store, sealer }),
+      engine: policyThreads,
+    }),
     jobFiles: new JobFileReader({
       clock: systemClock,
       aliases: aliasesOf(config.compatibility).jobFile,
@@ -346,23 +368,23 @@ function createContext(
     planGate: createPlanGate(systemClock),
     region: config.region,
     ...(regions !== undefined && { regions: regions.others }),
-    offsetAt: createTimeZoneOffset(),
+    utcOffsetAt: createTimeZoneOffset(),
     aclEnabled: config.acl.enabled,
     ruleAliases: aliasesOf(config.compatibility).rules,
     joinToken: secrets.joinToken,
     nodeAdmission: config.server.admission,
-    readBootstrapReset: () => readOptional(join(config.dataDirectory, BOOTSTRAP_RESET_FILE)),
+    readBootstrapReset: () => readIfExists(join(config.dataDirectory, BOOTSTRAP_RESET_FILE)),
   }
 }
 
-async function readOptional(path: string): Promise<string | undefined> {
+async function readIfExists(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown
   })
 }
 
-/** Requests that came together are committed together. */
-function atEndOfTurn(work: () => void): void {
+/** Schedules work at the end of the turn, so that simultaneous requests share a commit. */
+function afterEventLoopTurn(work: () => void): void {
   setImmediate(work)
 }

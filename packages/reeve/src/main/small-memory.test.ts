@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { PROGRAM } from '../../test/build/program.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { smallMemoryFlags } from './small-memory.ts'
+import { memoryFlags } from './small-memory.ts'
 
 test('small memory: the whole heap takes three quarters of it', () => {
   const megabyte = 1024 * 1024
-  assert.deepEqual(smallMemoryFlags(600 * megabyte), [
+  assert.deepEqual(memoryFlags(600 * megabyte), [
     '--max-old-space-size=402',
     '--max-semi-space-size=16',
   ])
-  assert.notEqual(smallMemoryFlags(4095 * megabyte), undefined)
-  assert.equal(smallMemoryFlags(4096 * megabyte), undefined)
-  assert.equal(smallMemoryFlags(0), undefined)
+  assert.notEqual(memoryFlags(4095 * megabyte), undefined)
+  assert.equal(memoryFlags(4096 * megabyte), undefined)
+  assert.equal(memoryFlags(0), undefined)
 })
 
 test('small memory: a server in a small container starts with a heap that fits', async (t) => {

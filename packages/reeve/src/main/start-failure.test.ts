@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { explainStartFailure } from './start-failure.ts'
+import { explainStartFailure } from './run-agent.ts'
 
 function systemError(fields: object): Error {
   return Object.assign(new Error('system said no'), fields)

@@ -25,7 +25,7 @@ async function aDataDirectory(t: TestContext): Promise<string> {
   const store = await openStore(data)
   await store.checkpoint()
   for (let i = 0; i < 5; i++) await write(store, [aNamespace(`n${i}`)]).durable
-  store.abandon(new Fault('test', 'as after a crash'))
+  store.abortPending(new Fault('test', 'as after a crash'))
   await store.close()
   return data
 }

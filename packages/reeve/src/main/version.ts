@@ -1,11 +1,11 @@
 import { installation } from './installation.ts'
 
-/** The version of this program. */
+/** Returns the version of this program. */
 export function readVersion(): string {
   return installation.version
 }
 
-/** `reeve version`: one line for people, or one object for machines. */
+/** `reeve version`: returns a line of text, or a JSON object. */
 export function describeVersion(isJson: boolean): string {
   const { platform, arch, versions } = process
   const { version, commit, builtAt } = installation

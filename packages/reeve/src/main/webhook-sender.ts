@@ -1,24 +1,24 @@
 import { request as plainRequest, type IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { hostOf, policyLookup, requireAllowed } from '../agent/index.ts'
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../governance/index.ts'
-import { textUpTo } from './text-up-to.ts'
+import { unbracketHost, newPolicyLookup, requireAllowedAddress } from '../agent/index.ts'
+import type { WebhookResponse, WebhookRequest, WebhookSender } from '../governance/index.ts'
+import { readTextUpTo } from './system.ts'
 
-/** From the first byte that is sent to the last one that is read. */
-const ANSWER_MS_MAX = 10_000
+/** Time limit for a request including its response. */
+const REQUEST_TIMEOUT_MS = 10_000
 
-/** Of an answer, whose beginning is kept. */
-const ANSWER_CHARS_MAX = 1_024
+/** How much of a response is kept. */
+const RESPONSE_CHARS_MAX = 1_024
 
 const LOCAL_HINT =
   'a loopback, link-local or cloud metadata address; use an address that other machines can reach'
 
 export interface WebhookSenderOptions {
-  /** Whether receivers may be on this machine or its link. */
+  /** Whether loopback and link-local receivers are allowed. */
   readonly allowsLocal: boolean
   readonly version: string
-  /** Names under which receivers know headers of ours: both are sent. */
+  /** Alternative header names; each header is sent under both. */
   readonly otherHeaders: Readonly<Record<string, string>>
 }
 
@@ -37,29 +37,32 @@ export function createWebhookSender({
       try {
         const url = new URL(request.url)
         const describe = `The receiver ${url.host}`
-        requireAllowed(hostOf(url.hostname), policy, describe)
-        const lookup = policyLookup(policy, describe)
+        requireAllowedAddress(unbracketHost(url.hostname), policy, describe)
+        const lookup = newPolicyLookup(policy, describe)
         const headers = {
           'user-agent': `reeve/${version}`,
-          ...withOtherNames(request.headers, otherHeaders),
+          ...withAliasHeaders(request.headers, otherHeaders),
         }
-        return await exchange(url, { ...request, headers }, lookup)
+        return await sendRequest(url, { ...request, headers }, lookup)
       } catch (thrown) {
-        return { code: null, body: reasonOf(thrown).slice(0, ANSWER_CHARS_MAX) }
+        return { code: null, body: describeError(thrown).slice(0, RESPONSE_CHARS_MAX) }
       }
     },
   }
 }
 
-/** A name with several addresses fails with one error for each, and no message of its own. */
-function reasonOf(thrown: unknown): string {
+/**
+ * Describes the error. A host with several addresses fails with one error per address and an empty
+ * message.
+ */
+function describeError(thrown: unknown): string {
   if (thrown instanceof AggregateError) return thrown.errors.map(errorMessage).join('; ')
   const cause = thrown instanceof Error ? thrown.cause : undefined
   const isTimeout = cause instanceof DOMException && cause.name === 'TimeoutError'
-  return isTimeout ? `no response within ${ANSWER_MS_MAX / 1_000} s` : errorMessage(thrown)
+  return isTimeout ? `no response within ${REQUEST_TIMEOUT_MS / 1_000} s` : errorMessage(thrown)
 }
 
-function withOtherNames(
+function withAliasHeaders(
   headers: WebhookRequest['headers'],
   otherNames: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
@@ -70,19 +73,19 @@ function withOtherNames(
   return { ...headers, ...Object.fromEntries(others) }
 }
 
-async function exchange(
+async function sendRequest(
   url: URL,
   { body, headers, signal }: WebhookRequest,
-  lookup: ReturnType<typeof policyLookup>,
-): Promise<WebhookAnswer> {
+  lookup: ReturnType<typeof newPolicyLookup>,
+): Promise<WebhookResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const options = {
     method: 'POST',
     headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
     lookup,
-    // One connection for each: receivers are many, and notifications are rare.
+    // No keep-alive: there are many receivers and few notifications.
     agent: false,
-    signal: AbortSignal.any([AbortSignal.timeout(ANSWER_MS_MAX), ...(signal ? [signal] : [])]),
+    signal: AbortSignal.any([AbortSignal.timeout(REQUEST_TIMEOUT_MS), ...(signal ? [signal] : [])]),
   }
   const request =
     url.protocol === 'https:'
@@ -91,5 +94,8 @@ async function exchange(
   request.on('error', reject)
   request.end(body)
   const response = await promise
-  return { code: response.statusCode ?? null, body: await textUpTo(response, ANSWER_CHARS_MAX) }
+  return {
+    code: response.statusCode ?? null,
+    body: await readTextUpTo(response, RESPONSE_CHARS_MAX),
+  }
 }

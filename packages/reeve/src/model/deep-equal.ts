@@ -1,6 +1,6 @@
 /**
- * Whether two JSON values are the same, whatever the order of keys. Depth is that of what was
- * decoded (LIMITS.jsonDepthMax), so the recursion is bounded.
+ * Reports whether two JSON values are equal, regardless of key order. The depth is limited when
+ * values are decoded (LIMITS.jsonDepthMax), so the recursion is bounded.
  */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
@@ -8,7 +8,7 @@ export function isEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) || Array.isArray(b)) return isEqualList(a, b)
   const names = Object.keys(a)
   if (names.length !== Object.keys(b).length) return false
-  // Loops, because a comparison of large jobs is nothing but this.
+  // Loops are faster than array methods here, and this dominates comparing large jobs.
   for (const name of names)
     if (!Object.hasOwn(b, name) || !isEqual(Reflect.get(a, name), Reflect.get(b, name)))
       return false

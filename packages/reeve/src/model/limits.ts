@@ -1,4 +1,5 @@
 import { CHANNEL_MESSAGE_BYTES_MAX } from '@reeve/contract'
+import { parseDurationMs } from '@reeve/kit/duration.ts'
 
 /** All limits on input from callers, with their origin. */
 export const LIMITS = {
@@ -13,11 +14,11 @@ export const LIMITS = {
    * Time and memory for one such body: 50 MB take a second, and four times their size as text. Then
    * the number of bodies that wait for the thread, and the maximum wait. Decision 0081.
    */
-  largeBodyMsMax: 10_000,
+  largeBodyTimeoutMs: 10_000,
   largeBodyMegabytesMax: 512,
   largeBodiesWaitingPerTenantMax: 32,
   largeBodiesWaitingMax: 256,
-  largeBodyWaitMsMax: 60_000,
+  largeBodyWaitTimeoutMs: 60_000,
   /**
    * Maximum bytes of an uploaded plan in one log entry: other commits wait behind it. A larger plan
    * is stored in parts of this size. Decision 0081.
@@ -28,7 +29,7 @@ export const LIMITS = {
   blobPartBytes: 1024 * 1024,
 
   /** Time and memory of the thread that reads large states: 100 MB take 2 s and 600 MB. */
-  stateReadMsMax: 20_000,
+  stateReadTimeoutMs: 20_000,
   stateReadMegabytesMax: 1_024,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
@@ -40,7 +41,7 @@ export const LIMITS = {
   /** Length of a URL with its query. Decision 0007. */
   urlBytesMax: 64 * 1024,
   /** Maximum time to send one request. Decision 0007. */
-  requestMsMax: 5 * 60_000,
+  requestTimeoutMs: 5 * 60_000,
   /** Length of one path segment or job ID in a path. Decision 0007. */
   pathParamCharsMax: 4096,
   /** A task's name is part of file names on its node, of up to 255 bytes. */
@@ -129,17 +130,17 @@ export const LIMITS = {
    */
   parsedJobCharsMax: 4 * 1024 * 1024,
   /** Maximum time of parsing one job file. Decision 0065. */
-  jobFileMsMax: 2_000,
+  jobFileTimeoutMs: 2_000,
   /**
    * Job files that wait for the thread: per tenant, so that tenants do not block each other, and in
    * total, which limits memory. After the maximum wait the client has given up. Decision 0065.
    */
   jobFilesWaitingPerTenantMax: 32,
   jobFilesWaitingMax: 256,
-  jobFileWaitMsMax: 30_000,
+  jobFileWaitTimeoutMs: 30_000,
   /** Memory of the thread that parses job files. Decision 0065. */
   jobFileMegabytesMax: 256,
-  /** Job_max_count. */
+  /** Default of the setting `job_max_count`. */
   jobCountMax: 50_000,
   /**
    * A plan of more instances waits for its tenant's turn: one per tenant, and this many tenants, at
@@ -149,7 +150,7 @@ export const LIMITS = {
   largePlansRunningMax: 2,
   largePlansWaitingPerTenantMax: 8,
   largePlansWaitingMax: 64,
-  largePlanWaitMsMax: 30_000,
+  largePlanWaitTimeoutMs: 30_000,
   /** Task groups and tasks of one job in total. Decision 0007. */
   jobPartsMax: 2_000,
   /** Entries of all lists and maps of one job. Decision 0007. */
@@ -185,7 +186,9 @@ export const LIMITS = {
   /** Rows that a fuzzy search scans per table, and candidates that it ranks per context. */
   fuzzyRowsMax: 50_000,
   fuzzyCandidatesMax: 2_000,
-  /** Contract, explain: listed rejections and instances of a group, and groups of a job. */
+  /**
+   * Maximum numbers in an explanation: rejections and instances of a group, and groups of a job.
+   */
   explainedItemsMax: 1_000,
   explainedGroupsMax: 100,
   /** Size of all keys and values of one variable. */
@@ -199,9 +202,9 @@ export const LIMITS = {
   /** Services and variables that one node watches for its templates. Decision 0025. */
   nodeWatchesMax: 10_000,
   /** Denials, and as many overrides, retained per namespace. Decision 0028. */
-  verdictsMax: 200,
+  policyDecisionsMax: 200,
   /** A larger evaluated job is not stored with its policy results. Decision 0028. */
-  judgedJobBytesMax: 1_000_000,
+  evaluatedJobBytesMax: 1_000_000,
   /** Outcomes listed in a policy result and in a plan, findings of each, and length of one. */
   verdictOutcomesMax: 100,
   plannedOutcomesMax: 1_000,
@@ -249,9 +252,9 @@ export const LIMITS = {
   hostVolumeParameterCharsMax: 4_096,
   hostVolumeParametersBytesMax: 64 * 1024,
   hostVolumeConstraintsMax: 64,
-  /** How long a volume plugin may take to make or remove a volume. */
-  volumePluginMsMax: 60_000,
-  /** Sums over a million such nodes are still exact. */
+  /** Timeout of a volume plugin that creates or deletes a volume. */
+  volumePluginTimeoutMs: 60_000,
+  /** Bounds for which sums over a million nodes are still exact. */
   nodeCpuMHzMax: 2 ** 27,
   nodeCoresMax: 2 ** 14,
   nodeMemoryMBMax: 2 ** 31,
@@ -294,13 +297,13 @@ export const LIMITS = {
   nodeHeartbeatsBurst: 40,
   /** Pending requests to one node, and their usual timeout. Decision 0026. */
   nodeRequestsMax: 256,
-  nodeRequestMsMax: 15_000,
+  nodeRequestTimeoutMs: 15_000,
   /** Timeout of slow requests: a restart waits for the old process, and a removal for the disk. */
-  nodeSlowRequestMsMax: 3 * 60_000,
+  nodeSlowRequestTimeoutMs: 3 * 60_000,
   /** Exec, log and file streams open at once on one node. Decision 0026. */
   nodeStreamsMax: 1_024,
   /** Maximum time for a node to connect a stream and send its first message. */
-  nodeStreamOpenMsMax: 15_000,
+  nodeStreamOpenTimeoutMs: 15_000,
   /**
    * Buffer above which the sender of a stream is paused, and total for all streams of one process.
    * Kernel buffers cover network latency; these only cover turns of the event loop. With very many
@@ -325,13 +328,13 @@ export const LIMITS = {
   webSocketPingsPerSecond: 5,
   /** Interval of keepalives on a stream, and timeout without one. */
   nodeStreamPingMs: 10_000,
-  nodeStreamSilentMsMax: 60_000,
+  nodeStreamIdleTimeoutMs: 60_000,
   /**
    * Allocations of one node that wait for data of other nodes at once, and the maximum wait for the
    * end of a predecessor.
    */
   nodeMigrationsMax: 256,
-  nodeMigrationWaitMsMax: 60 * 60_000,
+  nodeMigrationWaitTimeoutMs: 60 * 60_000,
   /** Time between node losses above which they do not quarantine a job. Decision 0061. */
   nodeLossWindowMs: 10 * 60_000,
   /**
@@ -353,7 +356,7 @@ export const LIMITS = {
   /** Node losses retained per job; older ones are dropped. Decision 0061. */
   jobNodeLossesMax: 8,
   /** Timeout of the first frame of an exec channel. */
-  execHandshakeMsMax: 10_000,
+  execHandshakeTimeoutMs: 10_000,
   /** An exec frame contains up to 64 KiB, in base64. */
   execFrameBytesMax: 128 * 1024,
   /**
@@ -374,16 +377,26 @@ export const LIMITS = {
    * servers; the wait of a blocking query is added. Shorter than the 60 s after which clients give
    * up, so that they receive an error that names the region.
    */
-  forwardMsMax: 50_000,
+  forwardTimeoutMs: 50_000,
   /** Time without a response after which the next server of the region is tried, for reads. */
-  forwardAttemptMsMax: 20_000,
+  forwardAttemptTimeoutMs: 20_000,
   /**
    * Silence after which a server of another region is probed. If it does not respond in time, its
    * pending requests and streams are terminated.
    */
   forwardSilenceMs: 10_000,
-  forwardProbeMsMax: 10_000,
+  forwardProbeTimeoutMs: 10_000,
   /** Allocations whose output one request merges, and the longest line that is kept together. */
   jobLogSourcesMax: 128,
   jobLogLineBytesMax: 64 * 1024,
 } as const
+
+/**
+ * Returns the maximum wait of a blocking query before jitter: 5 minutes by default, at most 10.
+ * Undefined if the text is not a duration.
+ */
+export function blockingWaitMs(wait: string | undefined): number | undefined {
+  const requestedMs = wait === undefined || wait === '' ? 0 : parseDurationMs(wait)
+  if (requestedMs === undefined) return undefined
+  return requestedMs <= 0 ? LIMITS.waitMsDefault : Math.min(requestedMs, LIMITS.waitMsMax)
+}

@@ -5,13 +5,13 @@ export interface EvaluationOptions {
   readonly id: string
   readonly trigger: Trigger
   readonly timeMs: number
-  /** The job's index once the commit that carries both is applied. */
+  /** Modify index of the job after the commit that contains both. */
   readonly jobModifyIndex: number
   /** 0 or absent: the job's priority. */
   readonly priority?: number | undefined
 }
 
-/** A pending evaluation of a job. The store writes its indexes. */
+/** Creates a pending evaluation of a job. The store sets its indexes. */
 export function newEvaluation(job: Job, options: EvaluationOptions): Evaluation {
   return {
     ID: options.id,

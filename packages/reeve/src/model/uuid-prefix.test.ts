@@ -27,7 +27,7 @@ for (const c of prefixes)
     assert.equal(result.value.matches('00000000-22d3-4e1b-9f0a-0123456789ab'), c.text === '')
   })
 
-test('uuid prefix: more digits than an id has match nothing', () => {
+test('uuid prefix: too many digits match nothing', () => {
   const result = parseUuidPrefix('alloc', `${id.replaceAll('-', '')}00`)
   assert.ok(result.ok)
   assert.equal(result.value.matches(id), false)
@@ -70,7 +70,7 @@ for (const c of checks)
     else assert.deepEqual(result, { ok: false, error: `eval lookup failed: ${c.message}` })
   })
 
-test('uuid prefix: the range holds the ids that match, and no others', () => {
+test('uuid prefix: range contains exactly the matching IDs', () => {
   const prefix = fc
     .tuple(fc.uuid(), fc.integer({ min: 0, max: 16 }))
     .map(([some, pairs]) => some.replaceAll('-', '').slice(0, pairs * 2))
@@ -86,7 +86,7 @@ test('uuid prefix: the range holds the ids that match, and no others', () => {
   )
 })
 
-test('uuid prefix: any text is read or refused, never fatal', () => {
+test('uuid prefix: any text is parsed or rejected', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 50 }), (text) => {
       parseUuidPrefix('alloc', text)

@@ -17,8 +17,8 @@ export interface UuidPrefix {
 export function parseUuidPrefix(kind: string, text: string): Result<UuidPrefix, string> {
   const problem = lengthProblem(text) ?? digitProblem(text)
   if (problem !== undefined) return err(`${kind} lookup failed: ${problem}`)
-  const low = canonical(text)
-  return ok({ low, high: after(low), matches: (id) => id.startsWith(low) })
+  const low = toCanonicalUuid(text)
+  return ok({ low, high: upperBoundOf(low), matches: (id) => id.startsWith(low) })
 }
 
 /** Returns the canonical form of a full ID of 36 characters; the caller checks that it exists. */
@@ -28,7 +28,9 @@ export function checkUuid(kind: string, text: string): Result<string, string> {
     encodeUtf8(text).length === UUID_LENGTH
       ? digitProblem(text)
       : `UUID must be ${UUID_LENGTH} characters`
-  return problem === undefined ? ok(canonical(text)) : err(`${kind} lookup failed: ${problem}`)
+  return problem === undefined
+    ? ok(toCanonicalUuid(text))
+    : err(`${kind} lookup failed: ${problem}`)
 }
 
 /**
@@ -37,7 +39,7 @@ export function checkUuid(kind: string, text: string): Result<string, string> {
  */
 export function looseUuidPrefix(text: string): string | undefined {
   const isPrefix = text.length <= UUID_LENGTH && /^[0-9a-fA-F-]*$/.test(text)
-  return isPrefix && text.split('-').length - 1 <= MAX_HYPHENS ? canonical(text) : undefined
+  return isPrefix && text.split('-').length - 1 <= MAX_HYPHENS ? toCanonicalUuid(text) : undefined
 }
 
 /** Canonical form of IDs, which nearly all requests use. */
@@ -64,8 +66,8 @@ function digitProblem(text: string): string | undefined {
 function invalidByte(character: string): string {
   const byte = encodeUtf8(character)[0] ?? 0
   const number = `U+${byte.toString(16).toUpperCase().padStart(4, '0')}`
-  const isShown = byte >= 0x20 && byte !== 0x7f
-  return `encoding/hex: invalid byte: ${number}${isShown ? ` '${String.fromCharCode(byte)}'` : ''}`
+  const isPrintable = byte >= 0x20 && byte !== 0x7f
+  return `encoding/hex: invalid byte: ${number}${isPrintable ? ` '${String.fromCharCode(byte)}'` : ''}`
 }
 
 /** Number of digits between the hyphens of the canonical form. */
@@ -75,20 +77,20 @@ const GROUPS = [8, 4, 4, 4, 12]
  * Returns lower case with hyphens at their positions; excess digits are kept, so that nothing
  * matches.
  */
-function canonical(text: string): string {
+function toCanonicalUuid(text: string): string {
   const digits = text.replaceAll('-', '').toLowerCase()
   const parts: string[] = []
-  let at = 0
+  let offset = 0
   for (const [index, size] of GROUPS.entries()) {
     const isLast = index === GROUPS.length - 1
-    if (at < digits.length) parts.push(digits.slice(at, isLast ? undefined : at + size))
-    at += size
+    if (offset < digits.length) parts.push(digits.slice(offset, isLast ? undefined : offset + size))
+    offset += size
   }
   return parts.join('-')
 }
 
 /** Returns the least text above every text with the prefix: its last character is incremented. */
-function after(prefix: string): string | undefined {
+function upperBoundOf(prefix: string): string | undefined {
   if (prefix === '') return undefined
   const last = prefix.charCodeAt(prefix.length - 1)
   return prefix.slice(0, -1) + String.fromCharCode(last + 1)

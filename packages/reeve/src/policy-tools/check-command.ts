@@ -1,11 +1,19 @@
 import { compileRego } from '@reeve/rego'
-import { withData } from '../policy/index.ts'
+import { qualifyQuery } from '../policy/index.ts'
 import type { TextFile } from './files.ts'
-import { fileProblem, formatProblem, fromNative, fromRego, toJsonProblem } from './problem.ts'
-import type { ToolProblem } from './problem.ts'
-import { compileIn } from './surroundings.ts'
+import {
+  fileProblem,
+  formatProblem,
+  fromNative,
+  fromRego,
+  plural,
+  POLICY_EXIT_CODES,
+  toJsonProblem,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
+import { compileInEnvironment } from './environment.ts'
 import { findTargets, type NativeTarget, type Targets } from './targets.ts'
-import { plural, TOOL_CODES, type ToolTerminal } from './terminal.ts'
 
 export interface CheckRequest {
   readonly paths: readonly string[]
@@ -22,31 +30,31 @@ export async function checkPolicies({ paths, isJson, terminal }: CheckRequest): 
   const isValid = problems.every(({ severity }) => severity === 'warning')
   const count = targets.ok ? targets.value.native.length + targets.value.rego.length : 0
   if (isJson) {
-    const answer = { valid: isValid, files: count, problems: problems.map(toJsonProblem) }
-    terminal.out(`${JSON.stringify(answer)}\n`)
+    const output = { valid: isValid, files: count, problems: problems.map(toJsonProblem) }
+    terminal.out(`${JSON.stringify(output)}\n`)
   } else {
     for (const problem of problems) terminal.err(`${formatProblem(problem)}\n\n`)
     if (isValid) terminal.out(`The policies can be evaluated (${plural(count, 'file')}).\n`)
     else terminal.err(`${plural(problems.length, 'problem')}.\n`)
   }
-  return isValid ? TOOL_CODES.pass : TOOL_CODES.fail
+  return isValid ? POLICY_EXIT_CODES.pass : POLICY_EXIT_CODES.fail
 }
 
-function checkNative({ policy, base }: NativeTarget): readonly ToolProblem[] {
-  const compiled = compileIn(policy, base)
+function checkNative({ policy, environment }: NativeTarget): readonly ToolDiagnostic[] {
+  const compiled = compileInEnvironment(policy, environment)
   return compiled.ok
     ? compiled.value.warnings.map((problem) => fromNative(problem, 'warning'))
     : compiled.error.map((problem) => fromNative(problem))
 }
 
-function checkRego({ rego, queries }: Targets): readonly ToolProblem[] {
+function checkRego({ rego, queries }: Targets): readonly ToolDiagnostic[] {
   if (rego.length === 0) return []
   const texts = textsOf(rego)
   const compiled = compileRego({ modules: rego, version: 'detect' })
   if (!compiled.ok) return compiled.error.map((problem) => fromRego(problem, texts))
   return queries.flatMap(({ name, query }) => {
-    const asked = compiled.value.prepareDocument(withData(query))
-    return asked.ok ? [] : [fileProblem(`query of "${name}"`, asked.error.message)]
+    const prepared = compiled.value.prepareDocument(qualifyQuery(query))
+    return prepared.ok ? [] : [fileProblem(`query of "${name}"`, prepared.error.message)]
   })
 }
 

@@ -2,15 +2,20 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { parseExactJson, type JsonValue, type StandardImportOptions } from '@reeve/native-policy'
 import { policyDocument } from '../policy/index.ts'
-import type { Answer } from './answer.ts'
-import { evaluateNative } from './evaluate-native.ts'
-import { evaluateRego } from './evaluate-rego.ts'
-import { exactJson } from './exact-json.ts'
+import {
+  type EvaluationReport,
+  fileProblem,
+  formatProblem,
+  POLICY_EXIT_CODES,
+  stringifyExact,
+  toJsonProblem,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
+import { evaluateNative } from './native.ts'
+import { evaluateRego, type RegoTestOptions } from './rego.ts'
 import { readText } from './files.ts'
-import { fileProblem, formatProblem, toJsonProblem, type ToolProblem } from './problem.ts'
-import type { RegoTesting } from './rego-tests.ts'
 import { findTargets } from './targets.ts'
-import { TOOL_CODES, type ToolTerminal } from './terminal.ts'
 
 export interface EvaluateRequest {
   readonly paths: readonly string[]
@@ -22,47 +27,47 @@ export interface EvaluateRequest {
   readonly params: readonly string[]
   readonly isJson: boolean
   readonly settings: StandardImportOptions
-  readonly rego: RegoTesting['options']
+  readonly rego: RegoTestOptions['options']
   readonly terminal: ToolTerminal
 }
 
 /** `reeve policy eval`. */
 export async function evaluatePolicies(request: EvaluateRequest): Promise<number> {
-  const answers = await answersOf(request)
-  if (!answers.ok) {
+  const reports = await evaluateTargets(request)
+  if (!reports.ok) {
     const { isJson, terminal } = request
-    const problems = answers.error
+    const problems = reports.error
     if (isJson) terminal.out(`${JSON.stringify({ problems: problems.map(toJsonProblem) })}\n`)
     else terminal.err(`${problems.map(formatProblem).join('\n\n')}\n`)
-    return TOOL_CODES.refused
+    return POLICY_EXIT_CODES.refused
   }
-  return told(request, answers.value)
+  return printReports(request, reports.value)
 }
 
-async function answersOf(
+async function evaluateTargets(
   request: EvaluateRequest,
-): Promise<Result<readonly Answer[], readonly ToolProblem[]>> {
+): Promise<Result<readonly EvaluationReport[], readonly ToolDiagnostic[]>> {
   const targets = await findTargets(request.paths)
   if (!targets.ok) return targets
   const input = await readInput(request.input)
   if (!input.ok) return err([input.error])
   const { settings, query } = request
-  const params = new Map(request.params.map(paramOf))
-  const answers = targets.value.native.map(({ policy, base }) =>
+  const params = new Map(request.params.map(parseParam))
+  const reports = targets.value.native.map(({ policy, environment }) =>
     evaluateNative(policy, {
-      surroundings: { ...base, params: new Map([...base.params, ...params]) },
+      environment: { ...environment, params: new Map([...environment.params, ...params]) },
       input: input.value,
       settings,
     }),
   )
   if (targets.value.rego.length > 0)
-    answers.push(
+    reports.push(
       ...evaluateRego(targets.value, { query, input: input.value, params, options: request.rego }),
     )
-  return ok(answers)
+  return ok(reports)
 }
 
-async function readInput(file: string | undefined): Promise<Result<JsonValue, ToolProblem>> {
+async function readInput(file: string | undefined): Promise<Result<JsonValue, ToolDiagnostic>> {
   if (file === undefined) return ok(undefined)
   const text = await readText(file)
   if (!text.ok) return text
@@ -74,9 +79,9 @@ async function readInput(file: string | undefined): Promise<Result<JsonValue, To
   }
 }
 
-function paramOf(text: string): readonly [string, JsonValue] {
-  const at = text.indexOf('=')
-  const [name, value] = at < 0 ? [text, 'true'] : [text.slice(0, at), text.slice(at + 1)]
+function parseParam(text: string): readonly [string, JsonValue] {
+  const index = text.indexOf('=')
+  const [name, value] = index < 0 ? [text, 'true'] : [text.slice(0, index), text.slice(index + 1)]
   try {
     return [name, parseExactJson(value)]
   } catch (thrown) {
@@ -85,10 +90,13 @@ function paramOf(text: string): readonly [string, JsonValue] {
   }
 }
 
-function told({ isJson, terminal }: EvaluateRequest, answers: readonly Answer[]): number {
-  const code = Math.max(...answers.map(({ outcome }) => TOOL_CODES[outcome]))
+function printReports(
+  { isJson, terminal }: EvaluateRequest,
+  reports: readonly EvaluationReport[],
+): number {
+  const code = Math.max(...reports.map(({ outcome }) => POLICY_EXIT_CODES[outcome]))
   if (isJson) {
-    const policies = answers.map(({ policy, outcome, problems, printed, trace }) => ({
+    const policies = reports.map(({ policy, outcome, problems, printed, trace }) => ({
       policy,
       result: outcome === 'pass',
       outcome,
@@ -96,11 +104,11 @@ function told({ isJson, terminal }: EvaluateRequest, answers: readonly Answer[])
       problems: problems.map(toJsonProblem),
       trace,
     }))
-    const result = code === TOOL_CODES.pass
-    terminal.out(`${exactJson({ result, policies })}\n`)
+    const result = code === POLICY_EXIT_CODES.pass
+    terminal.out(`${stringifyExact({ result, policies })}\n`)
     return code
   }
-  for (const { policy, outcome, lines, problems, printed } of answers) {
+  for (const { policy, outcome, lines, problems, printed } of reports) {
     if (printed !== '') terminal.out(printed)
     terminal.out(`${policy}: ${outcome}\n`)
     for (const line of lines) terminal.out(`  ${line}\n`)

@@ -2,8 +2,7 @@ import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { FILE_BYTES_MAX, FILES_MAX, FOLDER_DEPTH_MAX } from './limits.ts'
-import { fileProblem, type ToolProblem } from './problem.ts'
+import { fileProblem, type ToolDiagnostic } from './report.ts'
 
 /** A file that was read. */
 export interface TextFile {
@@ -11,7 +10,7 @@ export interface TextFile {
   readonly text: string
 }
 
-export async function readText(path: string): Promise<Result<string, ToolProblem>> {
+export async function readText(path: string): Promise<Result<string, ToolDiagnostic>> {
   try {
     const file = await open(path)
     try {
@@ -24,7 +23,7 @@ export async function readText(path: string): Promise<Result<string, ToolProblem
       await file.close()
     }
   } catch (thrown) {
-    return err(fileProblem(path, explain(thrown)))
+    return err(fileProblem(path, readErrorMessage(thrown)))
   }
 }
 
@@ -32,32 +31,32 @@ export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
 
-/** The names in a directory, sorted; none when there is no such directory. */
-export async function namesIn(path: string): Promise<readonly string[]> {
+/** Returns the names in a directory, sorted; none if the directory does not exist. */
+export async function listDirectory(path: string): Promise<readonly string[]> {
   const names = await readdir(path).catch(() => [])
   return names.filter((name) => !name.startsWith('.')).toSorted(byCodeUnit)
 }
 
-/** Files below a directory whose names end so, in the order of their paths. */
-export async function filesBelow(path: string, suffix: string): Promise<readonly string[]> {
+/** Returns the files below a directory with this suffix, sorted by path. */
+export async function findFiles(path: string, suffix: string): Promise<readonly string[]> {
   const found: string[] = []
-  await collect(path, { suffix, depth: 0, found })
+  await collectFiles(path, { suffix, depth: 0, found })
   return found
 }
 
-interface Search {
+interface FileSearch {
   readonly suffix: string
   readonly depth: number
   readonly found: string[]
 }
 
-async function collect(path: string, { suffix, depth, found }: Search): Promise<void> {
+async function collectFiles(path: string, { suffix, depth, found }: FileSearch): Promise<void> {
   if (depth > FOLDER_DEPTH_MAX) return
-  for (const name of await namesIn(path)) {
-    const below = join(path, name)
+  for (const name of await listDirectory(path)) {
+    const child = join(path, name)
     if (found.length >= FILES_MAX) return
-    if (await isDirectory(below)) await collect(below, { suffix, depth: depth + 1, found })
-    else if (name.endsWith(suffix)) found.push(below)
+    if (await isDirectory(child)) await collectFiles(child, { suffix, depth: depth + 1, found })
+    else if (name.endsWith(suffix)) found.push(child)
   }
 }
 
@@ -65,7 +64,7 @@ function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-function explain(thrown: unknown): string {
+function readErrorMessage(thrown: unknown): string {
   const code: unknown = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'There is no such file.'
   if (code === 'EISDIR') return 'It is a directory.'
@@ -73,3 +72,18 @@ function explain(thrown: unknown): string {
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'It is not UTF-8 text.'
   return `It cannot be read: ${errorMessage(thrown)}.`
 }
+
+/** The step limit of the server, so that a policy that passes its tests has enough steps there. */
+export { POLICY_STEPS_MAX as STEPS_MAX } from '../policy/index.ts'
+
+/** Maximum size of a policy, module, mock or document. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024
+
+/** Maximum number of files that one command reads from directories. */
+const FILES_MAX = 10_000
+
+/** Maximum depth of the search for `*.rego` files. */
+const FOLDER_DEPTH_MAX = 16
+
+/** Maximum length of a printed value. */
+export const SHOWN_MAX = 2_000

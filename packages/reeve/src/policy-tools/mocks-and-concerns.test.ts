@@ -30,7 +30,14 @@ function aTerminal() {
 
 async function runTests(folder: string, only?: string) {
   const { written, terminal } = aTerminal()
-  const request = { paths: [folder], only, covers: true, isJson: false, ...SETTINGS, terminal }
+  const request = {
+    paths: [folder],
+    only,
+    withCoverage: true,
+    isJson: false,
+    ...SETTINGS,
+    terminal,
+  }
   const code = await testPolicies(request)
   return { code, lines: written.join('').replaceAll(`${folder}/`, '').trimEnd().split('\n') }
 }
@@ -38,7 +45,7 @@ async function runTests(folder: string, only?: string) {
 const RUN_DATA = 'data = { is_destroy = true }'
 const DESTROYS = 'import "tfrun" as r\nmain = r.is_destroy\n'
 
-test('policy test: a mock serves every spelling of its import', async (t) => {
+test('policy test: a mock applies to every name of its import', async (t) => {
   const folder = await aFolder(t, {
     'new.native': 'import "run" as r\nmain = r.is_destroy\n',
     'test/new/old.hcl': `mock "tfrun" { ${RUN_DATA} }`,
@@ -66,7 +73,7 @@ test('policy test: a mock serves every spelling of its import', async (t) => {
   assert.equal(code, 0)
 })
 
-test('policy test: what a case says of an import wins over the set, however both spell it', async (t) => {
+test('policy test: imports of a test case override those of the set by any name', async (t) => {
   const folder = await aFolder(t, {
     'native.hcl':
       'policy "old" { source = "./old.native" }\nmock "tfrun" { data = { is_destroy = false } }',
@@ -77,7 +84,7 @@ test('policy test: what a case says of an import wins over the set, however both
   assert.equal(code, 0, lines.join('\n'))
 })
 
-test('policy test: an import that nobody brings is told with its line', async (t) => {
+test('policy test: an unknown import is reported with its line', async (t) => {
   const folder = await aFolder(t, {
     'old.native': `# Nothing may be destroyed.\n\n${DESTROYS}`,
     'test/old/none.hcl': 'global "job" { value = 1 }',

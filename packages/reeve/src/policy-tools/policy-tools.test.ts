@@ -98,7 +98,7 @@ const SETTINGS = {
 
 async function runTests(paths: readonly string[], isJson = false, only?: string) {
   const { written, terminal } = aTerminal()
-  const request = { paths, only, covers: true, isJson, ...SETTINGS, terminal }
+  const request = { paths, only, withCoverage: true, isJson, ...SETTINGS, terminal }
   return { code: await testPolicies(request), ...written }
 }
 
@@ -122,7 +122,7 @@ test('policy test: cases of native policies and test rules are run, with coverag
   assert.equal(code, 0)
 })
 
-test('policy test: only the tests that are asked for are told', async (t) => {
+test('policy test: only the selected tests run', async (t) => {
   const { out } = await runTests([await aFolder(t)], true, 'large')
   const { tests } = JSON.parse(out)
   assert.deepEqual(
@@ -176,7 +176,7 @@ for (const [name, file, text, said] of NOT_PASSING)
     assert.equal(code, 1)
   })
 
-test('policy test: each rule of one name is a test of its own', async (t) => {
+test('policy test: each rule of one name is a separate test', async (t) => {
   const folder = await aFolder(t, {
     'a_test.rego': 'package a\n\ntest_x if 1 == 1\n\ntest_x if 1 == 2\n\ntest_x if 2 == 2\n',
     'b_test.rego': 'package a\n\ntest_x if 3 == 3\n',
@@ -220,7 +220,7 @@ test_few[kind][name] if {
 test_none[name] if some name, _ in {}
 `
 
-test('policy test: a test with several cases names those that fail', async (t) => {
+test('policy test: a test with several cases lists the failed ones', async (t) => {
   const folder = await aFolder(t, { 'a_test.rego': CASES })
   const { out } = await runTests([join(folder, 'a_test.rego')])
   const lines = out.split('\n').filter((line) => !/[|]|rego:/.test(line))
@@ -239,7 +239,7 @@ test('policy test: a test with several cases names those that fail', async (t) =
   assert.match(out, /"test_none" is \{\}, not true/)
 })
 
-test('policy test: mocks replace imports by data and by modules', async (t) => {
+test('policy test: mocks replace imports with data and with modules', async (t) => {
   const folder = await aFolder(t, {
     'plan.native': `import "plan/v2" as plan
 import "time"
@@ -259,7 +259,7 @@ mock "time" { data = { now = { hour = 3 } } }
   assert.match(out, /PASS {2}plan\/create\.hcl/)
 })
 
-test('policy check: problems are shown with the line and a mark', async (t) => {
+test('policy check: problems are shown with the source line and a caret', async (t) => {
   const folder = await aFolder(t, {
     'bad.native': 'import "time"\nmain = (1 +\n',
     'native.hcl': '',
@@ -346,7 +346,7 @@ for (const [name, document, wanted, said] of DOCUMENTS)
     assert.equal(code, wanted)
   })
 
-test('policy eval: parameters are JSON or text, and the answer may be JSON', async (t) => {
+test('policy eval: parameters are JSON or strings, and the output may be JSON', async (t) => {
   const folder = await aFolder(t, {
     'p.native': 'param a\nparam b\nmain = rule { a is [1] and b is "x y" }\n',
   })
@@ -366,7 +366,7 @@ test('policy eval: parameters are JSON or text, and the answer may be JSON', asy
   assert.equal(policies[0].trace.rules.main.value, true)
 })
 
-test('policy eval: large whole numbers keep their digits in JSON', async (t) => {
+test('policy eval: large integers keep their digits in JSON', async (t) => {
   const folder = await aFolder(t, { 'p.rego': 'package p\nlarge := 9007199254740993 + 0\n' })
   const { written, terminal } = aTerminal()
   await evaluatePolicies({
@@ -382,38 +382,38 @@ test('policy eval: large whole numbers keep their digits in JSON', async (t) => 
   assert.doesNotThrow(() => JSON.parse(written.out))
 })
 
-test('policy fmt: files are changed once, and left alone when they are only checked', async (t) => {
+test('policy fmt: files are formatted once, and unchanged with --check', async (t) => {
   const folder = await aFolder(t, { 'ugly.native': 'main=1  is 1' })
   const { written, terminal } = aTerminal()
-  assert.equal(await formatPolicies({ paths: [folder], checks: true, terminal }), 1)
+  assert.equal(await formatPolicies({ paths: [folder], isCheckOnly: true, terminal }), 1)
   assert.match(written.out, /ugly\.native/)
   assert.equal(await readFile(join(folder, 'ugly.native'), 'utf8'), 'main=1  is 1')
-  assert.equal(await formatPolicies({ paths: [folder], checks: false, terminal }), 0)
+  assert.equal(await formatPolicies({ paths: [folder], isCheckOnly: false, terminal }), 0)
   assert.equal(await readFile(join(folder, 'ugly.native'), 'utf8'), 'main = 1 is 1\n')
-  assert.equal(await formatPolicies({ paths: [folder], checks: true, terminal }), 0)
+  assert.equal(await formatPolicies({ paths: [folder], isCheckOnly: true, terminal }), 0)
 })
 
-test('policy fmt: both languages, in all folders; what cannot be read is told with its place', async (t) => {
+test('policy fmt: both languages in all folders; errors have a location', async (t) => {
   const folder = await aFolder(t, {
     'a.rego': 'package a\np if {b;c}',
     'b.rego': 'package b\np :=',
   })
   const { written, terminal } = aTerminal()
-  assert.equal(await formatPolicies({ paths: [folder], checks: false, terminal }), 1)
+  assert.equal(await formatPolicies({ paths: [folder], isCheckOnly: false, terminal }), 1)
   assert.match(written.err, /b\.rego:2:5: /)
   assert.match(written.out, /a\.rego/)
   const formatted = await readFile(join(folder, 'a.rego'), 'utf8')
   assert.equal(formatted, 'package a\n\np if {\n\tb\n\tc\n}\n')
 })
 
-test('policy tools: a path without policies is told', async (t) => {
+test('policy tools: a path without policies is an error', async (t) => {
   const { written, terminal } = aTerminal()
   const paths = [await temporaryDirectory(t)]
   assert.equal(await checkPolicies({ paths, isJson: false, terminal }), 1)
   assert.match(written.err, /There is no policy/)
 })
 
-test('policy test: a set whose file has another name is found when it lists policies', async (t) => {
+test('policy test: a manifest with another name is found if it lists policies', async (t) => {
   const folder = await aFolder(t)
   await rename(join(folder, 'native.hcl'), join(folder, 'other.hcl'))
   const { code, out } = await runTests([folder])
@@ -421,7 +421,7 @@ test('policy test: a set whose file has another name is found when it lists poli
   assert.equal(code, 0)
 })
 
-test('policy test: other files of the same language are left alone', async (t) => {
+test('policy test: other files of the same language are ignored', async (t) => {
   const folder = await temporaryDirectory(t)
   await mkdir(join(folder, 'test/a'), { recursive: true })
   await writeFile(join(folder, 'a.native'), 'main = true\n')
@@ -432,7 +432,7 @@ test('policy test: other files of the same language are left alone', async (t) =
   assert.equal(code, 0)
 })
 
-test('policy check: the query of a set may leave out `data.`', async (t) => {
+test('policy check: the query of a set may omit `data.`', async (t) => {
   const folder = await aFolder(t, {
     'policies.hcl': 'policy "deny" {\n  query = "jobs.deny"\n}\n',
   })
@@ -440,7 +440,7 @@ test('policy check: the query of a set may leave out `data.`', async (t) => {
   assert.equal(await checkPolicies({ paths: [folder], isJson: false, terminal }), 0, written.err)
 })
 
-test('policy check: the query of a set must be one', async (t) => {
+test('policy check: the query of a set must be valid', async (t) => {
   const folder = await aFolder(t, {
     'policies.hcl': 'policy "deny" {\n  query = "data.jobs["\n}\n',
   })
@@ -449,7 +449,7 @@ test('policy check: the query of a set must be one', async (t) => {
   assert.match(written.err, /query of "deny"/)
 })
 
-test('policy test: a directory without tests is told', async (t) => {
+test('policy test: a directory without tests is reported', async (t) => {
   const folder = await temporaryDirectory(t)
   await writeFile(join(folder, 'a.native'), 'main = true\n')
   const { code, err } = await runTests([folder])

@@ -1,28 +1,28 @@
 import { dirname, join, resolve } from 'node:path'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { filesBelow, isDirectory, namesIn, readText, type TextFile } from './files.ts'
-import { fileProblem, type ToolProblem } from './problem.ts'
+import { findFiles, isDirectory, listDirectory, readText, type TextFile } from './files.ts'
+import { fileProblem, type ToolDiagnostic } from './report.ts'
 import {
   findManifest,
-  NOTHING,
+  EMPTY_ENVIRONMENT,
   resolveSource,
-  surroundingsOf,
+  loadEnvironment,
   type LoadedManifest,
-  type Surroundings,
-} from './surroundings.ts'
+  type PolicyEnvironment,
+} from './environment.ts'
 
-/** A native policy with what its set brings. */
+/** A native policy with the environment of its set. */
 export interface NativeTarget {
   readonly policy: TextFile
-  readonly base: Surroundings
+  readonly environment: PolicyEnvironment
 }
 
-/** Everything that paths on a command line stand for. */
+/** All policies that the paths on a command line refer to. */
 export interface Targets {
   readonly native: readonly NativeTarget[]
-  /** All together: modules may use each other. */
+  /** All Rego modules together, because modules may import each other. */
   readonly rego: readonly TextFile[]
-  /** Of sets of kind `opa`: what their policies are asked. */
+  /** Queries of the policies in `opa` sets. */
   readonly queries: readonly { readonly name: string; readonly query: string }[]
 }
 
@@ -30,13 +30,14 @@ const NATIVE_SUFFIX = '.native'
 const REGO_SUFFIX = '.rego'
 
 /**
- * A file is a policy: `*.rego` of kind opa, any other native. A directory stands for the policies
- * that its set's file lists, its `*.native`, and every `*.rego` below it.
+ * Finds the policies of the given paths. A `*.rego` file is a Rego policy, any other file a native
+ * one. A directory refers to the policies in its manifest, its `*.native` files, and all `*.rego`
+ * files below it.
  */
 export async function findTargets(
   paths: readonly string[],
-): Promise<Result<Targets, readonly ToolProblem[]>> {
-  const finder = new Finder()
+): Promise<Result<Targets, readonly ToolDiagnostic[]>> {
+  const finder = new TargetFinder()
   for (const path of paths) await finder.add(path)
   if (finder.problems.length > 0) return err(finder.problems)
   const { native, rego, queries } = finder
@@ -45,8 +46,8 @@ export async function findTargets(
   return ok({ native: [...native.values()], rego: [...rego.values()], queries })
 }
 
-class Finder {
-  readonly problems: ToolProblem[] = []
+class TargetFinder {
+  readonly problems: ToolDiagnostic[] = []
   readonly native = new Map<string, NativeTarget>()
   readonly rego = new Map<string, TextFile>()
   readonly queries: { name: string; query: string }[] = []
@@ -61,23 +62,23 @@ class Finder {
   async #directory(path: string): Promise<void> {
     const set = await this.#set(path)
     for (const file of set.files) await this.#native(file, set)
-    for (const name of await namesIn(path))
+    for (const name of await listDirectory(path))
       if (name.endsWith(NATIVE_SUFFIX)) await this.#native(join(path, name), set)
-    for (const file of await filesBelow(path, REGO_SUFFIX)) await this.#rego(file)
+    for (const file of await findFiles(path, REGO_SUFFIX)) await this.#rego(file)
     const manifest = await findManifest(path, 'opa')
     if (!manifest.ok) return void this.problems.push(...manifest.error)
     for (const { name, query } of manifest.value?.manifest.policies ?? [])
       if (query !== undefined) this.queries.push({ name, query })
   }
 
-  async #native(path: string, { base, params }: NativeSet): Promise<void> {
+  async #native(path: string, { environment, params }: NativeSet): Promise<void> {
     const key = resolve(path)
     if (this.native.has(key) || path.endsWith(REGO_SUFFIX)) return
     const text = await readText(path)
     if (!text.ok) return void this.problems.push(text.error)
-    const own = new Map([...base.params, ...(params.get(key) ?? [])])
+    const ownParams = new Map([...environment.params, ...(params.get(key) ?? [])])
     const policy = { file: path, text: text.value }
-    this.native.set(key, { policy, base: { ...base, params: own } })
+    this.native.set(key, { policy, environment: { ...environment, params: ownParams } })
   }
 
   async #rego(path: string): Promise<void> {
@@ -88,41 +89,44 @@ class Finder {
 
   async #set(directory: string): Promise<NativeSet> {
     const key = resolve(directory)
-    const known = this.#sets.get(key)
-    if (known !== undefined) return known
-    const made = await this.#loadSet(directory)
-    this.#sets.set(key, made)
-    return made
+    const cached = this.#sets.get(key)
+    if (cached !== undefined) return cached
+    const loaded = await this.#loadSet(directory)
+    this.#sets.set(key, loaded)
+    return loaded
   }
 
   async #loadSet(directory: string): Promise<NativeSet> {
     const found = await findManifest(directory, 'native')
     if (!found.ok) this.problems.push(...found.error)
-    if (!found.ok || found.value === undefined) return NO_SET
-    const base = await surroundingsOf(found.value, NOTHING)
-    if (base.ok) return nativeSet(found.value, base.value)
-    this.problems.push(...base.error)
-    return NO_SET
+    if (!found.ok || found.value === undefined) return EMPTY_SET
+    const environment = await loadEnvironment(found.value, EMPTY_ENVIRONMENT)
+    if (environment.ok) return toNativeSet(found.value, environment.value)
+    this.problems.push(...environment.error)
+    return EMPTY_SET
   }
 }
 
 interface NativeSet {
-  readonly base: Surroundings
-  /** The policies that the set lists. */
+  readonly environment: PolicyEnvironment
+  /** Paths of the policies that the manifest lists. */
   readonly files: readonly string[]
   /** Parameters of single policies, by absolute path. */
-  readonly params: ReadonlyMap<string, Surroundings['params']>
+  readonly params: ReadonlyMap<string, PolicyEnvironment['params']>
 }
 
-const NO_SET: NativeSet = { base: NOTHING, files: [], params: new Map() }
+const EMPTY_SET: NativeSet = { environment: EMPTY_ENVIRONMENT, files: [], params: new Map() }
 
-function nativeSet({ file, manifest }: LoadedManifest, base: Surroundings): NativeSet {
+function toNativeSet(
+  { file, manifest }: LoadedManifest,
+  environment: PolicyEnvironment,
+): NativeSet {
   const found = manifest.policies.flatMap(({ name, source, params }) => {
     const path = resolveSource(file, source ?? `${name}${NATIVE_SUFFIX}`)
     return path.ok ? [{ path: path.value, params }] : []
   })
   return {
-    base,
+    environment,
     files: found.map(({ path }) => path),
     params: new Map(found.map(({ path, params }) => [resolve(path), params])),
   }

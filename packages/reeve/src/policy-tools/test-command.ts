@@ -1,64 +1,75 @@
 import type { StandardImportOptions } from '@reeve/native-policy'
 import { Coverage, formatCoverage } from './coverage.ts'
-import { testNative } from './native-tests.ts'
-import { formatProblem, toJsonProblem, type ToolProblem } from './problem.ts'
-import { testRego, type RegoTesting } from './rego-tests.ts'
+import { runNativeTests } from './native.ts'
+import {
+  formatProblem,
+  plural,
+  POLICY_EXIT_CODES,
+  type TestFilter,
+  type TestResult,
+  toJsonProblem,
+  type ToolDiagnostic,
+  type ToolTerminal,
+} from './report.ts'
+import { runRegoTests, type RegoTestOptions } from './rego.ts'
 import { findTargets } from './targets.ts'
-import { plural, TOOL_CODES, type ToolTerminal } from './terminal.ts'
-import type { TestChoice, TestResult } from './test-result.ts'
 
 export interface TestRequest {
   readonly paths: readonly string[]
-  /** Only tests whose name holds this. */
+  /** Runs only tests whose name contains this text. */
   readonly only: string | undefined
-  readonly covers: boolean
+  readonly withCoverage: boolean
   readonly isJson: boolean
   readonly settings: StandardImportOptions
-  readonly rego: RegoTesting['options']
+  readonly rego: RegoTestOptions['options']
   readonly terminal: ToolTerminal
 }
 
 /** `reeve policy test`. */
 export async function testPolicies(request: TestRequest): Promise<number> {
   const { only, settings, rego } = request
-  const coverage = request.covers ? new Coverage() : undefined
-  const isWanted: TestChoice = ({ policy, name }) =>
+  const coverage = request.withCoverage ? new Coverage() : undefined
+  const isWanted: TestFilter = ({ policy, name }) =>
     only === undefined || `${policy}/${name}`.includes(only)
   const targets = await findTargets(request.paths)
-  if (!targets.ok) return refused(request, targets.error)
+  if (!targets.ok) return reportProblems(request, targets.error)
   const results: TestResult[] = []
-  for (const { policy, base } of targets.value.native)
-    results.push(...(await testNative(policy, { settings, coverage, isWanted, base })))
+  for (const { policy, environment } of targets.value.native)
+    results.push(...(await runNativeTests(policy, { settings, coverage, isWanted, environment })))
   if (targets.value.rego.length > 0) {
-    const found = testRego(targets.value.rego, { options: rego, coverage, isWanted })
-    if (!found.ok) return refused(request, found.error)
+    const found = runRegoTests(targets.value.rego, { options: rego, coverage, isWanted })
+    if (!found.ok) return reportProblems(request, found.error)
     results.push(...found.value)
   }
-  return reported(request, results, coverage)
+  return reportResults(request, results, coverage)
 }
 
-function refused({ isJson, terminal }: TestRequest, problems: readonly ToolProblem[]): number {
+function reportProblems(
+  { isJson, terminal }: TestRequest,
+  problems: readonly ToolDiagnostic[],
+): number {
   if (isJson) {
-    const answer = { passed: false, tests: [], problems: problems.map(toJsonProblem) }
-    terminal.out(`${JSON.stringify(answer)}\n`)
+    const output = { passed: false, tests: [], problems: problems.map(toJsonProblem) }
+    terminal.out(`${JSON.stringify(output)}\n`)
   } else terminal.err(`${problems.map(formatProblem).join('\n\n')}\n`)
-  return TOOL_CODES.fail
+  return POLICY_EXIT_CODES.fail
 }
 
-function reported(
+function reportResults(
   { isJson, terminal }: TestRequest,
   results: readonly TestResult[],
   coverage: Coverage | undefined,
 ): number {
-  const bad = results.filter(({ status }) => status === 'failed' || status === 'errored')
-  const code = bad.length === 0 && results.length > 0 ? TOOL_CODES.pass : TOOL_CODES.fail
+  const failed = results.filter(({ status }) => status === 'failed' || status === 'errored')
+  const code =
+    failed.length === 0 && results.length > 0 ? POLICY_EXIT_CODES.pass : POLICY_EXIT_CODES.fail
   if (isJson) {
     const tests = results.map((result) => ({
       ...result,
       problems: result.problems.map(toJsonProblem),
     }))
-    const answer = { passed: code === TOOL_CODES.pass, tests, coverage: coverage?.report() }
-    terminal.out(`${JSON.stringify(answer)}\n`)
+    const output = { passed: code === POLICY_EXIT_CODES.pass, tests, coverage: coverage?.report() }
+    terminal.out(`${JSON.stringify(output)}\n`)
     return code
   }
   for (const result of results) terminal.out(formatResult(result))
@@ -68,10 +79,10 @@ function reported(
   return code
 }
 
-const MARKS = { passed: 'PASS', failed: 'FAIL', errored: 'ERROR', skipped: 'SKIP' } as const
+const STATUS_LABELS = { passed: 'PASS', failed: 'FAIL', errored: 'ERROR', skipped: 'SKIP' } as const
 
 function formatResult({ policy, name, status, reasons, problems, printed }: TestResult): string {
-  const lines = [`${MARKS[status]}  ${policy}/${name}`]
+  const lines = [`${STATUS_LABELS[status]}  ${policy}/${name}`]
   if (status === 'passed' || status === 'skipped') return `${lines.join('\n')}\n`
   lines.push(...reasons, ...problems.map(formatProblem))
   if (printed !== '') lines.push(`printed:\n${printed.trimEnd()}`)

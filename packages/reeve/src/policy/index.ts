@@ -1,52 +1,70 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
-export { namespaceTenant, organizationTenant } from './asker.ts'
-export type {
-  AskedSubject,
-  AskingOrigin,
-  AskingPurpose,
-  InputProblem,
-  InspectedPlan,
-  PlanFacts,
-  PolicyAsker,
-} from './asker.ts'
-export { policyDocument, subjectOfInput } from './given-input.ts'
-export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
-export { Secrets, withoutSecrets } from './mask-secrets.ts'
-export { redactPlan, sensitiveTexts } from './redact-plan.ts'
-export { writeBundle, type PolicyBundle } from './bundle.ts'
-export { Judge } from './judge.ts'
-export type { AskedPolicy, Diagnostic, JudgeOptions, Judgement, PolicyText } from './judgement.ts'
-export { POLICY_STEPS_MAX } from './limits.ts'
-export { readManifest, type Manifest, type ManifestMock, type ManifestPolicy } from './manifest.ts'
 export {
-  adviceForImport,
-  concernOf,
-  globalsIn,
-  importSpellings,
+  type Diagnostic,
+  type EngineInput,
+  type EngineOptions,
+  type EvaluationOrigin,
+  type EvaluationPurpose,
+  type InputProblem,
+  type InspectedPlan,
+  namespaceTenant,
+  organizationTenant,
+  type PlanSummary,
+  type PolicyDefinition,
+  type PolicyEngine,
+  type PolicyInvocation,
+  type PolicyResult,
+} from './engine.ts'
+export {
+  isObject,
+  parsePlan,
+  policyDocument,
+  summarizePlan,
+  toPolicyInput,
+  validateNewPlan,
+  validatePlan,
+} from './plan-document.ts'
+export { redactPlan, SecretCollector, sensitiveValues, withoutSecrets } from './redaction.ts'
+export {
+  type ArchivedPolicy,
+  type ArchiveHost,
+  type ArchiveProblem,
+  type ArchiveTarget,
+  type PolicyBundle,
+  readSetArchive,
+  type SetArchive,
+  writeBundle,
+} from './set-archive.ts'
+export { InProcessEngine } from './in-process-engine.ts'
+export { POLICY_STEPS_MAX } from './limits.ts'
+export {
+  type Manifest,
+  MANIFEST_FILES,
+  type ManifestMock,
+  type ManifestPolicy,
+  type PolicySetManifest,
+  readManifest,
+} from './manifest.ts'
+export {
+  importHint,
+  inputKindOf,
+  hostGlobals,
+  importAliases,
   isKnownImport,
-  NativeData,
+  NativeInput,
   skipReason,
-} from './native-data.ts'
-export { opaQuery, withData } from './opa-query.ts'
-export type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
+} from './native-input.ts'
+export { resolveQuery, qualifyQuery } from './rego.ts'
+export type { JobInput, JsonObject, PlanInput, PolicyInput } from './policy-input.ts'
 export {
   effectiveLevel,
-  objectionText,
-  outcomeOf,
-  verdictOf,
-  weightOf,
-  type AppliedPolicy,
+  formatViolation,
+  toPolicyOutcome,
+  decideEnforcement,
+  enforcementEffect,
+  type EnforcedPolicy,
   type EnforcementLevel,
-  type JudgedSet,
-  type Objection,
-  type Verdict,
-} from './verdict.ts'
-export {
-  readSetArchive,
-  type ArchivedPolicy,
-  type ArchivedSet,
-  type ArchiveProblem,
-  type SetArchive,
-} from './set-archive.ts'
-export type { ArchiveHost } from './bundled-code.ts'
-export { MANIFEST_FILES, type SetManifest } from './set-manifest.ts'
+  type PolicySetResult,
+  type PolicyViolation,
+  type EnforcementDecision,
+} from './enforcement.ts'

@@ -1,20 +1,20 @@
-/** What policies may cost. */
+/** Limits of policy evaluation. */
 
-/** Steps of one policy, on the server and with the tools. */
+/** Evaluation steps of one policy, on the server and in the command-line tools. */
 export const POLICY_STEPS_MAX = 50_000_000
 
-/** Policies whose code is kept compiled. */
+/** Number of compiled policies in the cache. */
 export const COMPILED_POLICIES_MAX = 500
 
 /**
- * Characters of them together: the densest code takes sixty times as much memory when it is
- * compiled, and what is kept must leave the others room.
+ * Total size of the code in the cache of compiled policies. Compiled code takes up to sixty times
+ * the memory of its text, and the cache must leave room for evaluations.
  */
 export const COMPILED_CHARS_MAX = 4 * 1024 * 1024
 
 /**
- * Values in the result of one policy, with those inside them. The result leaves the thread as plain
- * data, where parts that Rego shares are separate.
+ * Number of values in the result of one policy, including nested ones. Results leave the worker as
+ * JSON, in which values that Rego shares are duplicated.
  */
 export const RESULT_VALUES_MAX = 100_000
 
@@ -22,10 +22,10 @@ export const RESULT_VALUES_MAX = 100_000
 export const FINDINGS_MAX = 50
 
 /**
- * Characters of a message that leaves the thread of policies, where a text may have millions. Shown
- * is less, cut when secrets were taken out of it: part of one would not be known.
+ * Maximum message length returned by the worker. The shorter display limit applies after redaction,
+ * because a truncated secret is not recognised.
  */
 export const MESSAGE_LENGTH_MAX = 8 * 1024
 
-/** Characters of a value in a finding. */
+/** Maximum length of a value in a finding. */
 export const VALUE_LENGTH_MAX = 2000

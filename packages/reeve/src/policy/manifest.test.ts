@@ -30,10 +30,10 @@ test { rules = { main = false, "other" = "x" } }
 settings { features = { "apply-all" = true } }
 `
 
-test('manifest: every block of a set or a test is read', () => {
+test('manifest: every block of a set or a test is parsed', () => {
   const read = readManifest('native.hcl', SET)
   assert.ok(read.ok, JSON.stringify(read))
-  const { policies, modules, statics, params, globals, mocks, expected } = read.value
+  const { policies, modules, statics, params, globals, mocks, expectedRules } = read.value
   const listed = policies.map(({ span: _span, ...policy }) => policy)
   assert.deepEqual(listed, [
     {
@@ -74,7 +74,7 @@ test('manifest: every block of a set or a test is read', () => {
     ],
   )
   assert.deepEqual(
-    [...(expected ?? [])],
+    [...(expectedRules ?? [])],
     [
       ['main', false],
       ['other', 'x'],
@@ -82,7 +82,7 @@ test('manifest: every block of a set or a test is read', () => {
   )
 })
 
-test('manifest: the same may be written as JSON', () => {
+test('manifest: the manifest may be JSON', () => {
   const text = JSON.stringify({
     mock: { 'plan/v2': { module: { source: 'mock.native' } } },
     global: { job: { value: { id: '${x}' } } },
@@ -92,13 +92,13 @@ test('manifest: the same may be written as JSON', () => {
   assert.ok(read.ok, JSON.stringify(read))
   assert.deepEqual([...read.value.mocks], [['plan/v2', { kind: 'module', source: 'mock.native' }]])
   assert.deepEqual([...read.value.globals], [['job', { id: '${x}' }]])
-  assert.deepEqual([...(read.value.expected ?? [])], [['main', true]])
+  assert.deepEqual([...(read.value.expectedRules ?? [])], [['main', true]])
 })
 
-test('manifest: without a test block nothing is expected', () => {
+test('manifest: without a test block there are no expected rules', () => {
   const read = readManifest('a.hcl', '')
   assert.ok(read.ok)
-  assert.equal(read.value.expected, undefined)
+  assert.equal(read.value.expectedRules, undefined)
 })
 
 const REFUSED: readonly (readonly [name: string, text: string, message: RegExp])[] = [

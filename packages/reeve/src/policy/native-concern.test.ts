@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Judge } from './judge.ts'
-import type { Judgement, JudgeOptions } from './judgement.ts'
-import type { Subject } from './subject.ts'
+import { InProcessEngine } from './in-process-engine.ts'
+import type { PolicyResult, EngineOptions } from './engine.ts'
+import type { PolicyInput } from './policy-input.ts'
 
-const OPTIONS: JudgeOptions = {
+const OPTIONS: EngineOptions = {
   version: '1.0.0',
   time: { nowNs: 0n, zone: 'UTC', offsetSeconds: () => 0 },
   isCancelled: () => false,
@@ -12,7 +12,7 @@ const OPTIONS: JudgeOptions = {
   offsetAt: () => 0,
 }
 
-const JOB: Subject = {
+const JOB: PolicyInput = {
   kind: 'job',
   job: { ID: 'web', Priority: 50 },
   existingJob: undefined,
@@ -21,20 +21,20 @@ const JOB: Subject = {
   variables: new Map(),
 }
 
-const PLAN: Subject = { kind: 'plan', plan: { format_version: '1.2' }, run: {} }
+const PLAN: PolicyInput = { kind: 'plan', plan: { format_version: '1.2' }, run: {} }
 
-function judge(subject: Subject, code: string): Judgement {
+function judge(subject: PolicyInput, code: string): PolicyResult {
   const policy = { name: 'p', kind: 'native', query: null, code } as const
-  const [judgement] = new Judge().judge(subject, [{ policy, params: {} }], OPTIONS)
+  const [judgement] = new InProcessEngine().evaluate(subject, [{ policy, params: {} }], OPTIONS)
   assert.ok(judgement !== undefined)
   return judgement
 }
 
-function skipped(concern: Subject['kind']): Judgement {
+function skipped(concern: PolicyInput['kind']): PolicyResult {
   return { status: 'passed', output: [], findings: [], skipped: `it is about a ${concern}` }
 }
 
-describe('a native policy is about what it reads', () => {
+describe('input kind of a native policy', () => {
   const ABOUT_PLANS = [
     'import "plan/v2" as plan\nmain = false',
     'import "tfrun" as run\nmain = false',
@@ -61,12 +61,12 @@ describe('a native policy is about what it reads', () => {
       assert.equal(judge(JOB, code).status, 'failed')
     })
 
-  it('either, where it reads neither', () => {
+  it('undefined if it reads neither', () => {
     const code = 'job = 1\nmain = job is 2'
     assert.deepEqual([judge(JOB, code).status, judge(PLAN, code).status], ['failed', 'failed'])
   })
 
-  it('neither, where it reads both', () => {
+  it('undefined if it reads both', () => {
     const code = 'import "run"\nmain = job.id is run.id'
     assert.deepEqual([judge(JOB, code).status, judge(PLAN, code).status], ['errored', 'errored'])
   })

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MASK } from './mask-secrets.ts'
-import { redactPlan, sensitiveTexts } from './redact-plan.ts'
-import type { PlainObject } from './subject.ts'
+import { MASK, redactPlan, sensitiveValues } from './redaction.ts'
+import type { JsonObject } from './policy-input.ts'
 
 const SECRET = 'do-not-tell'
 
 /** A plan with one change. */
-function aPlan(change: PlainObject): PlainObject {
+function aPlan(change: JsonObject): JsonObject {
   return { format_version: '1.2', resource_changes: [{ address: 'a', change }] }
 }
 
 const cases: readonly {
   readonly name: string
-  readonly plan: PlainObject
+  readonly plan: JsonObject
   readonly hides: readonly string[]
 }[] = [
   {
@@ -97,10 +96,10 @@ for (const { name, plan, hides } of cases)
     const text = JSON.stringify(redactPlan(plan))
     for (const secret of hides) assert.equal(text.includes(secret), false, secret)
     assert.ok(text.includes(MASK))
-    assert.deepEqual(new Set(sensitiveTexts(plan)), new Set(hides))
+    assert.deepEqual(new Set(sensitiveValues(plan)), new Set(hides))
   })
 
-test('redactPlan leaves what is not marked, and that there is nothing', () => {
+test('redactPlan keeps unmarked values and missing values', () => {
   const plan = aPlan({
     after: { a: null, b: 'open' },
     after_sensitive: { a: true, c: true },
@@ -109,11 +108,11 @@ test('redactPlan leaves what is not marked, and that there is nothing', () => {
   assert.deepEqual(redactPlan(plan), plan)
 })
 
-test('redactPlan takes documents of any shape', () => {
+test('redactPlan accepts documents of any shape', () => {
   fc.assert(
     fc.property(fc.object(), (given) => {
-      // fc.object makes plain data.
-      const plan = { ...given, resource_changes: [given, given['a'] ?? null] } as PlainObject
+      // fc.object produces JSON data.
+      const plan = { ...given, resource_changes: [given, given['a'] ?? null] } as JsonObject
       assert.doesNotThrow(() => redactPlan(plan))
     }),
   )

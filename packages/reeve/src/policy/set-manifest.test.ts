@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSetManifest } from './set-manifest.ts'
+import { readSetManifest } from './manifest.ts'
 
-test('readSetManifest: policies by name, with defaults, and the parameters of all', () => {
+test('readSetManifest: policies are sorted and have defaults; params apply to all', () => {
   const text = `
     param "limit" { value = 3 }
     param "list" { value = ["a", { b = null }] }
@@ -42,7 +42,7 @@ test('readSetManifest: policies by name, with defaults, and the parameters of al
   })
 })
 
-test('readSetManifest: an opa policy is asked its query', () => {
+test('readSetManifest: an opa policy has a query', () => {
   const text = 'policy "p" {\n  query = "data.p.deny"\n  enforcement_level = "mandatory"\n}'
   const read = readSetManifest('opa', text)
   assert.ok(read.ok)
@@ -58,12 +58,12 @@ test('readSetManifest: an opa policy is asked its query', () => {
   ])
 })
 
-test('readSetManifest: nothing is a set without policies', () => {
+test('readSetManifest: an empty manifest is a set without policies', () => {
   const none = { policies: [], params: {}, modules: new Map(), statics: new Map() }
   assert.deepEqual(readSetManifest('native', ''), { ok: true, value: none })
 })
 
-test('readSetManifest: modules and static data are told by their names', () => {
+test('readSetManifest: modules and static data are listed by name', () => {
   const read = readSetManifest(
     'native',
     'import "module" "m" { source = "./m.native" }\nimport "static" "d" { source = "./d.json" }',
@@ -73,7 +73,7 @@ test('readSetManifest: modules and static data are told by their names', () => {
   assert.deepEqual([...read.value.statics], [['d', './d.json']])
 })
 
-test('readSetManifest: the same as JSON', () => {
+test('readSetManifest: the manifest may be JSON', () => {
   const text = '{"policy": {"p": {"query": "data.p.deny", "enforcement_level": "mandatory"}}}'
   const read = readSetManifest('opa', text, 'policies.json')
   assert.ok(read.ok)

@@ -1,7 +1,10 @@
 export { RolloutLoop, type RolloutLoopOptions } from './multiregion/rollout-loop.ts'
-export { RegionClient, type RegionAnswer } from './region-client.ts'
-export { RegionConnections, type RegionTls } from './region-connection.ts'
+export { RegionClient, type RegionResponse } from './region-client.ts'
+export { RegionConnections, type RegionTls } from './region-connections.ts'
 export { RegionDirectory, type RegionDirectoryOptions } from './region-directory.ts'
-export { RegionGate } from './region-gate.ts'
-export { ReplicationLoop, type ReplicationOptions } from './replication/replication-loop.ts'
-export { ReplicationStatus } from './replication/replication-status.ts'
+export { RemoteRegionRouter } from './region-proxy.ts'
+export {
+  ReplicationLoop,
+  type ReplicationOptions,
+  ReplicationStatus,
+} from './replication/replication-loop.ts'

@@ -2,44 +2,52 @@ import type { IncomingMessage } from 'node:http'
 import { HEADERS } from '@reeve/contract'
 import type { ForwardReason } from '../http/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { REGION_IN_DOUBT, REGION_UNREACHED } from '../workload/index.ts'
-import { whenConnected, type RegionConnections } from './region-connection.ts'
+import { REGION_OUTCOME_UNKNOWN, REGION_UNREACHABLE } from '../workload/index.ts'
+import {
+  describeConnectionError,
+  onConnected,
+  type RegionConnections,
+} from './region-connections.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { REGION_HOP_HEADER, REGION_VIA_HEADER, withRegion, writeVia } from './region-hop.ts'
-import { whyUnreached } from './why-unreached.ts'
+import {
+  REGION_FORWARD_HEADER,
+  REGION_VIA_HEADER,
+  withRegion,
+  formatVia,
+} from './forward-headers.ts'
 
-/** The largest answer that is taken: a list of every global token of a large installation. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024
-/** A server that took a request and says nothing for this long is as good as gone. */
-const ANSWER_MS_MAX = 30_000
+/** Maximum response size: a list of every global token of a large installation. */
+const RESPONSE_BYTES_MAX = 256 * 1024 * 1024
+/** Response timeout: a server that is silent for this long counts as failed. */
+const RESPONSE_TIMEOUT_MS = 30_000
 
-export interface RegionCall {
+export interface RegionRequestOptions {
   readonly method: string
   /** Path and query. */
   readonly url: string
-  readonly hop: ForwardReason
-  /** The secret to show; empty shows none. */
+  readonly forwardReason: ForwardReason
+  /** Secret of the token to send; empty sends none. */
   readonly token: string
   /** Sent as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Nothing is changed by it, whatever its method; `GET` unless said. */
+  /** The request changes nothing, whatever its method; by default true for `GET`. */
   readonly isRead?: boolean
   readonly signal?: AbortSignal
-  /** How long the answer may take. */
-  readonly answerMsMax?: number
+  /** Response timeout. */
+  readonly responseTimeoutMs?: number
 }
 
-export interface RegionAnswer {
+export interface RegionResponse {
   readonly status: number
   readonly text: string
-  /** `X-Service-Error-Code`; empty when it is not there. */
+  /** `X-Service-Error-Code`; empty if missing. */
   readonly errorCode: string
-  /** `X-Service-Index`; 0 when it is not there. */
+  /** `X-Service-Index`; 0 if missing. */
   readonly index: number
 }
 
-/** Asks servers of other regions, as the servers of this one and for themselves. */
+/** Sends requests to servers of other regions on behalf of this server. */
 export class RegionClient {
   readonly #directory: RegionDirectory
   readonly #connections: RegionConnections
@@ -50,96 +58,110 @@ export class RegionClient {
   }
 
   /**
-   * The answer, whatever it is. Throws a Fault when there is none: the next server is asked only
-   * where the one before surely did nothing.
+   * Returns the response, whatever its status. Throws a Fault if there is none. The next server is
+   * tried only if the previous one certainly did nothing.
    */
-  async call(region: string, call: RegionCall): Promise<RegionAnswer> {
-    const isRead = call.isRead ?? call.method === 'GET'
-    let last = 'no server of it is known'
+  async request(region: string, options: RegionRequestOptions): Promise<RegionResponse> {
+    const isRead = options.isRead ?? options.method === 'GET'
+    let lastError = 'no server of it is known'
     for (const address of this.#directory.addressesOf(region)) {
-      const attempt = await this.#attempt(region, address, call)
+      const attempt = await this.#attempt(region, address, options)
       if ('status' in attempt) {
-        this.#directory.answered(region, address)
+        this.#directory.recordResponse(region, address)
         return attempt
       }
-      this.#directory.failed(region, address)
-      last = attempt.why
-      if (call.signal?.aborted === true) break
-      if (attempt.hasLeft && !isRead) throw inDoubt(region, last)
+      this.#directory.recordFailure(region, address)
+      lastError = attempt.why
+      if (options.signal?.aborted === true) break
+      if (attempt.wasSent && !isRead) throw outcomeUnknownFault(region, lastError)
     }
-    throw unreached(region, last)
+    throw unreachableFault(region, lastError)
   }
 
   async #attempt(
     region: string,
     address: string,
-    call: RegionCall,
-  ): Promise<RegionAnswer | { readonly why: string; readonly hasLeft: boolean }> {
-    const { method, url, hop, token, body, answerMsMax = ANSWER_MS_MAX } = call
+    options: RegionRequestOptions,
+  ): Promise<RegionResponse | { readonly why: string; readonly wasSent: boolean }> {
+    const {
+      method,
+      url,
+      forwardReason,
+      token,
+      body,
+      responseTimeoutMs = RESPONSE_TIMEOUT_MS,
+    } = options
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    let hasLeft = false
-    const settled = Promise.withResolvers<RegionAnswer>()
-    const asked = this.#connections.ask({
+    let wasSent = false
+    const response = Promise.withResolvers<RegionResponse>()
+    const clientRequest = this.#connections.request({
       region,
       address,
       method,
       url: withRegion(url, region),
       headers: {
-        ...call.headers,
-        [REGION_HOP_HEADER]: hop,
-        [REGION_VIA_HEADER]: writeVia(this.#directory.own, ''),
+        ...options.headers,
+        [REGION_FORWARD_HEADER]: forwardReason,
+        [REGION_VIA_HEADER]: formatVia(this.#directory.localRegion, ''),
         ...(token !== '' && { [HEADERS.token]: token }),
         ...(bytes !== undefined && { 'content-length': String(bytes.length) }),
       },
-      isAlone: method !== 'GET',
+      usesOwnSocket: method !== 'GET',
     })
-    whenConnected(asked, address, () => {
-      hasLeft = true
-      asked.end(bytes)
+    onConnected(clientRequest, address, () => {
+      wasSent = true
+      clientRequest.end(bytes)
     })
-    asked.on('response', (answer) => void readAnswer(answer).then(settled.resolve, settled.reject))
-    asked.on('error', settled.reject)
-    const abort = (): void => void asked.destroy(new Error('it is not waited for any more'))
-    call.signal?.addEventListener('abort', abort, { once: true })
-    const timer = setTimeout(() => asked.destroy(new Error('no answer in time')), answerMsMax)
+    clientRequest.on(
+      'response',
+      (message) => void readResponse(message).then(response.resolve, response.reject),
+    )
+    clientRequest.on('error', response.reject)
+    const abort = (): void => void clientRequest.destroy(new Error('the request was cancelled'))
+    options.signal?.addEventListener('abort', abort, { once: true })
+    const timer = setTimeout(
+      () => clientRequest.destroy(new Error('no response in time')),
+      responseTimeoutMs,
+    )
     try {
-      if (call.signal?.aborted === true) abort()
-      return await settled.promise
+      if (options.signal?.aborted === true) abort()
+      return await response.promise
     } catch (thrown) {
-      const hasAnswered = this.#directory.hasAnswered(address)
-      return { why: whyUnreached(thrown, { address, hasAnswered }), hasLeft }
+      const hasAnswered = this.#directory.hasEverResponded(address)
+      return { why: describeConnectionError(thrown, { address, hasAnswered }), wasSent }
     } finally {
       clearTimeout(timer)
-      call.signal?.removeEventListener('abort', abort)
+      options.signal?.removeEventListener('abort', abort)
     }
   }
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<RegionAnswer> {
-  const parts: Buffer[] = []
+async function readResponse(message: IncomingMessage): Promise<RegionResponse> {
+  const chunks: Buffer[] = []
   let size = 0
-  for await (const part of answer) {
-    // A stream of http gives buffers where no encoding was set.
-    const bytes = part as Buffer
+  for await (const chunk of message) {
+    // An HTTP stream yields buffers if no encoding was set.
+    const bytes = chunk as Buffer
     size += bytes.length
-    if (size > ANSWER_BYTES_MAX) throw new Error(`its answer has over ${ANSWER_BYTES_MAX} bytes`)
-    parts.push(bytes)
+    if (size > RESPONSE_BYTES_MAX)
+      throw new Error(`its response has over ${RESPONSE_BYTES_MAX} bytes`)
+    chunks.push(bytes)
   }
-  const index = Number(answer.headers[HEADERS.index.toLowerCase()] ?? 0)
-  const errorCode = answer.headers[HEADERS.errorCode.toLowerCase()]
+  const index = Number(message.headers[HEADERS.index.toLowerCase()] ?? 0)
+  const errorCode = message.headers[HEADERS.errorCode.toLowerCase()]
   return {
-    status: answer.statusCode ?? 502,
-    text: Buffer.concat(parts).toString('utf8'),
+    status: message.statusCode ?? 502,
+    text: Buffer.concat(chunks).toString('utf8'),
     errorCode: typeof errorCode === 'string' ? errorCode : '',
     index: Number.isSafeInteger(index) ? index : 0,
   }
 }
 
-function unreached(region: string, why: string): Fault {
-  return new Fault(REGION_UNREACHED, `region "${region}" did not answer (${why})`)
+function unreachableFault(region: string, reason: string): Fault {
+  return new Fault(REGION_UNREACHABLE, `region "${region}" did not answer (${reason})`)
 }
 
-function inDoubt(region: string, why: string): Fault {
-  const text = `region "${region}" did not answer (${why}); it may or may not have happened there`
-  return new Fault(REGION_IN_DOUBT, text)
+function outcomeUnknownFault(region: string, reason: string): Fault {
+  const text = `region "${region}" did not answer (${reason}); it may or may not have happened there`
+  return new Fault(REGION_OUTCOME_UNKNOWN, text)
 }

@@ -1,43 +1,48 @@
 import type { Random } from '@reeve/kit/clock.ts'
 
 export interface RegionDirectoryOptions {
-  /** The region of this server. */
-  readonly own: string
-  /** The own one when undefined. */
+  /** Name of this server's region. */
+  readonly localRegion: string
+  /** Name of the authoritative region; undefined for this one. */
   readonly authoritative: string | undefined
-  /** `http://host:port` or `https://…` of servers, by region; the own one is passed over. */
-  readonly others: Readonly<Record<string, readonly string[]>>
+  /** Server URLs by region: `http://host:port` or `https://…`. This region's are ignored. */
+  readonly remoteRegions: Readonly<Record<string, readonly string[]>>
   readonly random: Random
 }
 
-/** Which regions there are, and where their servers are. */
+/** The known regions and the URLs of their servers. */
 export class RegionDirectory {
-  readonly own: string
+  readonly localRegion: string
   readonly authoritative: string
   /** Sorted by code unit. */
   readonly names: readonly string[]
   readonly #remote: ReadonlyMap<string, readonly string[]>
   readonly #random: Random
-  /** The address that answered last, by region: it is asked first. */
-  readonly #answered = new Map<string, string>()
-  /** Addresses that have not answered since they were asked last: they are asked last. */
+  /** The last address that responded, by region: it is tried first. */
+  readonly #lastResponding = new Map<string, string>()
+  /** Addresses whose last request failed: they are tried last. */
   readonly #failing = new Set<string>()
-  /** Addresses that have ever answered. */
-  readonly #known = new Set<string>()
+  /** Addresses that have ever responded. */
+  readonly #everResponded = new Set<string>()
 
-  constructor({ own, authoritative = own, others, random }: RegionDirectoryOptions) {
-    this.own = own
+  constructor({
+    localRegion,
+    authoritative = localRegion,
+    remoteRegions,
+    random,
+  }: RegionDirectoryOptions) {
+    this.localRegion = localRegion
     this.authoritative = authoritative
-    this.#remote = new Map(Object.entries(others).filter(([name]) => name !== own))
-    this.names = [own, ...this.#remote.keys()].toSorted()
+    this.#remote = new Map(Object.entries(remoteRegions).filter(([name]) => name !== localRegion))
+    this.names = [localRegion, ...this.#remote.keys()].toSorted()
     this.#random = random
   }
 
   get isAuthoritative(): boolean {
-    return this.authoritative === this.own
+    return this.authoritative === this.localRegion
   }
 
-  /** A region that is not this one, and that requests can be forwarded to. */
+  /** Reports whether requests can be forwarded to this region: it is known and not this one. */
   isRemote(region: string): boolean {
     return this.#remote.has(region)
   }
@@ -50,25 +55,25 @@ export class RegionDirectory {
     const all = this.#remote.get(region) ?? []
     const start = Math.floor(this.#random.next() * all.length)
     const rotated = [...all.slice(start), ...all.slice(0, start)]
-    const last = this.#answered.get(region)
-    const others = rotated.filter((one) => one !== last)
+    const preferred = this.#lastResponding.get(region)
+    const others = rotated.filter((one) => one !== preferred)
     const failing = others.filter((one) => this.#failing.has(one))
     const healthy = others.filter((one) => !this.#failing.has(one))
-    return [...(last === undefined ? [] : [last]), ...healthy, ...failing]
+    return [...(preferred === undefined ? [] : [preferred]), ...healthy, ...failing]
   }
 
-  answered(region: string, address: string): void {
-    this.#answered.set(region, address)
+  recordResponse(region: string, address: string): void {
+    this.#lastResponding.set(region, address)
     this.#failing.delete(address)
-    this.#known.add(address)
+    this.#everResponded.add(address)
   }
 
-  hasAnswered(address: string): boolean {
-    return this.#known.has(address)
+  hasEverResponded(address: string): boolean {
+    return this.#everResponded.has(address)
   }
 
-  failed(region: string, address: string): void {
-    if (this.#answered.get(region) === address) this.#answered.delete(region)
+  recordFailure(region: string, address: string): void {
+    if (this.#lastResponding.get(region) === address) this.#lastResponding.delete(region)
     this.#failing.add(address)
   }
 }

@@ -3,9 +3,10 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { v2 } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
 
-export interface PhaseAddress {
+interface PhaseAddress {
   /** `http://host:port` or `https://…`. */
   readonly address: string
   readonly phaseId: string
@@ -13,7 +14,7 @@ export interface PhaseAddress {
   readonly authorities: string
 }
 
-export interface PhaseRequest {
+interface PhaseRequest {
   readonly method: 'GET' | 'PUT' | 'POST'
   /** Appended to the path of the phase. */
   readonly path: string
@@ -29,55 +30,55 @@ interface PhaseResponse {
 /** Error code: the phase has ended for this runner, and further requests are rejected. */
 export const PHASE_OVER = 'phase-over'
 /** Error code: the server rejected the request. */
-export const PHASE_REFUSED = 'phase-refused'
+export const PHASE_REJECTED = 'phase-refused'
 
-const REQUEST_MS_MAX = 60_000
+const REQUEST_TIMEOUT_MS = 60_000
 const RETRY_MS_MIN = 200
 const RETRY_MS_MAX = 5_000
 /**
  * Total retry time. An apply that has finished waits for an unavailable server in order to store
  * its state.
  */
-const RETRY_MS_IN_ALL = 60 * 60 * 1_000
+const RETRY_TOTAL_MS = 60 * 60 * 1_000
 
 /** Client of the run phase API. Requests are retried while the server is unavailable. */
 export class PhaseClient {
-  readonly #at: PhaseAddress
+  readonly #address: PhaseAddress
   readonly #token: string
 
   constructor(at: PhaseAddress, token: string) {
-    this.#at = at
+    this.#address = at
     this.#token = token
   }
 
   async send(request: PhaseRequest): Promise<Buffer | undefined> {
     const startMs = Date.now()
     for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
-      const response = await this.#once(request).catch((thrown: unknown) => {
-        if (Date.now() - startMs > RETRY_MS_IN_ALL) throw thrown
+      const response = await this.#sendOnce(request).catch((thrown: unknown) => {
+        if (Date.now() - startMs > RETRY_TOTAL_MS) throw thrown
         return undefined
       })
-      if (response !== undefined && !isPassing(response.status)) return checked(response)
+      if (response !== undefined && !isTransient(response.status)) return bodyOrThrow(response)
       await sleep(pauseMs)
     }
   }
 
   async sendJson(request: Omit<PhaseRequest, 'body' | 'type'>, body: object): Promise<unknown> {
     const bytes = Buffer.from(JSON.stringify(body))
-    const answer = await this.send({ ...request, body: bytes, type: 'application/json' })
-    return answer === undefined ? undefined : JSON.parse(answer.toString('utf8'))
+    const response = await this.send({ ...request, body: bytes, type: 'application/json' })
+    return response === undefined ? undefined : JSON.parse(response.toString('utf8'))
   }
 
-  #once({ method, path, type = OCTETS, body }: PhaseRequest): Promise<PhaseResponse> {
-    const { address, phaseId, authorities } = this.#at
+  #sendOnce({ method, path, type = OCTETS, body }: PhaseRequest): Promise<PhaseResponse> {
+    const { address, phaseId, authorities } = this.#address
     const url = new URL(`/api/v2/run-phases/${encodeURIComponent(phaseId)}${path}`, address)
     const headers = {
       authorization: `Bearer ${this.#token}`,
       ...(body === undefined ? {} : { 'content-type': type, 'content-length': body.length }),
     }
-    const secure = authorities === '' ? {} : trustOf(authorities)
+    const secure = authorities === '' ? {} : tlsOptions(authorities)
     const { promise, resolve, reject } = Promise.withResolvers<PhaseResponse>()
-    const options = { method, headers, timeout: REQUEST_MS_MAX, ...secure }
+    const options = { method, headers, timeout: REQUEST_TIMEOUT_MS, ...secure }
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest
     const request = send(url, options, (response) => {
       const chunks: Buffer[] = []
@@ -100,14 +101,14 @@ const CERTIFICATES = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs
  * Returns the trust settings. The job carries the server's own certificate, which is trusted
  * regardless of its name; a renewed one must be signed by its CA and have a server's name.
  */
-function trustOf(authorities: string): ConnectionOptions {
-  const known = authorities.match(CERTIFICATES) ?? []
-  const raws = known.map((pem) => new X509Certificate(pem).raw)
+function tlsOptions(authorities: string): ConnectionOptions {
+  const certificates = authorities.match(CERTIFICATES) ?? []
+  const rawCertificates = certificates.map((pem) => new X509Certificate(pem).raw)
   return {
     ca: authorities,
     allowPartialTrustChain: true,
     checkServerIdentity: (host, certificate) => {
-      if (raws.some((raw) => raw.equals(certificate.raw))) return undefined
+      if (rawCertificates.some((raw) => raw.equals(certificate.raw))) return undefined
       const isServer = /DNS:server\.[^,]+\.reeve\b/.test(certificate.subjectaltname ?? '')
       return isServer ? undefined : checkServerIdentity(host, certificate)
     },
@@ -117,14 +118,29 @@ function trustOf(authorities: string): ConnectionOptions {
 const OCTETS = 'application/octet-stream'
 
 /** Reports a transient status: too many requests, or a server that starts, stops or follows. */
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return status === 429 || status >= 500
 }
 
-function checked({ status, body }: PhaseResponse): Buffer | undefined {
+function bodyOrThrow({ status, body }: PhaseResponse): Buffer | undefined {
   if (status === 204) return undefined
   if (status >= 200 && status < 300) return body
   const text = body.toString('utf8').slice(0, 500)
   if (status === 404) throw new Fault(PHASE_OVER, 'the phase is over')
-  throw new Fault(PHASE_REFUSED, `the server answered ${status}: ${text}`)
+  throw new Fault(PHASE_REJECTED, `the server answered ${status}: ${text}`)
 }
+
+export const RUN_LOG_LIMITS = {
+  /** Longer lines are masked in pieces. */
+  lineChars: 256 * 1024,
+  chunkBytes: 256 * 1024,
+  flushMs: 100,
+  /** Leaves room for the message that the log was truncated. */
+  bytes: v2.RUN_LOG_BYTES_MAX - 1_024,
+} as const
+
+/**
+ * A state is uploaded when its file has been unchanged for `restMs`, and at the latest after
+ * `latestMs`.
+ */
+export const STATE_UPLOAD_TIMES = { lookMs: 250, restMs: 1_000, latestMs: 5_000 } as const

@@ -1,9 +1,7 @@
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RUN_LOG_LIMITS } from './limits.ts'
-import type { Masking } from './masking.ts'
-import type { PhaseClient } from './phase-client.ts'
+import { type PhaseClient, RUN_LOG_LIMITS } from './phase-client.ts'
 
 /**
  * Log of a phase: lines are masked, written to a local file, and uploaded concurrently. If the
@@ -13,25 +11,25 @@ import type { PhaseClient } from './phase-client.ts'
 export class PhaseLog {
   readonly #path: string
   readonly #client: PhaseClient
-  readonly #masking: Masking
+  readonly #masking: SecretMasker
   readonly #file: WriteStream
   #pending = ''
-  #written = 0
-  #flushed = 0
-  #sent = 0
-  #isCut = false
+  #writtenBytes = 0
+  #flushedBytes = 0
+  #sentBytes = 0
+  #isTruncated = false
   #isClosed = false
-  #wake: () => void = () => undefined
-  #sending: Promise<void>
+  #notify: () => void = () => undefined
+  #uploading: Promise<void>
 
-  constructor(path: string, client: PhaseClient, masking: Masking) {
+  constructor(path: string, client: PhaseClient, masking: SecretMasker) {
     this.#path = path
     this.#client = client
     this.#masking = masking
     this.#file = createWriteStream(path, { mode: 0o600 })
-    this.#sending = this.#send()
+    this.#uploading = this.#upload()
     // `close` reports the error; until then the promise is not awaited.
-    this.#sending.catch(() => undefined)
+    this.#uploading.catch(() => undefined)
   }
 
   /** Appends output in chunks of any size. Lines are kept whole so that they can be masked. */
@@ -40,9 +38,9 @@ export class PhaseLog {
     const end = this.#pending.lastIndexOf('\n') + 1
     const isLong = this.#pending.length > RUN_LOG_LIMITS.lineChars
     if (end === 0 && !isLong) return
-    const cut = end === 0 ? this.#pending.length : end
-    this.#append(this.#pending.slice(0, cut))
-    this.#pending = this.#pending.slice(cut)
+    const splitAt = end === 0 ? this.#pending.length : end
+    this.#append(this.#pending.slice(0, splitAt))
+    this.#pending = this.#pending.slice(splitAt)
   }
 
   line(text: string): void {
@@ -54,33 +52,33 @@ export class PhaseLog {
     if (this.#pending !== '') this.#append(this.#pending)
     this.#pending = ''
     this.#isClosed = true
-    this.#wake()
-    await this.#sending
-    return this.#sent
+    this.#notify()
+    await this.#uploading
+    return this.#sentBytes
   }
 
   #append(text: string): void {
-    if (this.#isCut) return
+    if (this.#isTruncated) return
     let bytes = Buffer.from(this.#masking.mask(text), 'utf8')
-    if (this.#written + bytes.length > RUN_LOG_LIMITS.bytes) {
-      this.#isCut = true
+    if (this.#writtenBytes + bytes.length > RUN_LOG_LIMITS.bytes) {
+      this.#isTruncated = true
       bytes = Buffer.from('\nThe log has reached its limit; what follows is not kept.\n', 'utf8')
     }
-    this.#written += bytes.length
+    this.#writtenBytes += bytes.length
     const { length } = bytes
     this.#file.write(bytes, () => {
-      this.#flushed += length
-      this.#wake()
+      this.#flushedBytes += length
+      this.#notify()
     })
   }
 
-  async #send(): Promise<void> {
-    const reader = await this.#opened()
+  async #upload(): Promise<void> {
+    const reader = await this.#openReader()
     try {
       for (;;) {
-        if (this.#sent < this.#flushed) await this.#sendNext(reader)
-        else if (this.#isClosed && this.#sent === this.#written) return
-        else await this.#somethingNew()
+        if (this.#sentBytes < this.#flushedBytes) await this.#uploadChunk(reader)
+        else if (this.#isClosed && this.#sentBytes === this.#writtenBytes) return
+        else await this.#waitForData()
       }
     } finally {
       await reader.close()
@@ -89,7 +87,7 @@ export class PhaseLog {
   }
 
   /** The file exists once its stream has opened it. */
-  async #opened() {
+  async #openReader() {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     this.#file.once('open', () => resolve(undefined))
     this.#file.once('error', reject)
@@ -97,22 +95,56 @@ export class PhaseLog {
     return await open(this.#path, 'r')
   }
 
-  async #sendNext(reader: Awaited<ReturnType<typeof open>>): Promise<void> {
-    const size = Math.min(this.#flushed - this.#sent, RUN_LOG_LIMITS.chunkBytes)
+  async #uploadChunk(reader: Awaited<ReturnType<typeof open>>): Promise<void> {
+    const size = Math.min(this.#flushedBytes - this.#sentBytes, RUN_LOG_LIMITS.chunkBytes)
     const chunk = Buffer.alloc(size)
-    const { bytesRead } = await reader.read(chunk, 0, size, this.#sent)
-    const path = `/log?offset=${this.#sent}`
+    const { bytesRead } = await reader.read(chunk, 0, size, this.#sentBytes)
+    const path = `/log?offset=${this.#sentBytes}`
     await this.#client.send({ method: 'PUT', path, body: chunk.subarray(0, bytesRead) })
-    this.#sent += bytesRead
+    this.#sentBytes += bytesRead
     // Lines that arrive one by one are uploaded together.
     if (!this.#isClosed && bytesRead < RUN_LOG_LIMITS.chunkBytes)
       await sleep(RUN_LOG_LIMITS.flushMs)
   }
 
-  async #somethingNew(): Promise<void> {
+  async #waitForData(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>()
-    this.#wake = () => resolve(undefined)
-    if (this.#sent < this.#flushed || (this.#isClosed && this.#sent === this.#written)) return
+    this.#notify = () => resolve(undefined)
+    if (
+      this.#sentBytes < this.#flushedBytes ||
+      (this.#isClosed && this.#sentBytes === this.#writtenBytes)
+    )
+      return
     await promise
   }
+}
+
+/** Shorter values occur in many lines; masking them would make the log unreadable. */
+const SECRET_LENGTH_MIN = 4
+const MASK = '***'
+
+/** Replaces secrets in lines of a log before they leave the node. */
+export class SecretMasker {
+  readonly #patterns: readonly string[]
+
+  constructor(secrets: readonly string[]) {
+    const forms = secrets.flatMap((secret) => [...secret.split('\n'), secret]).flatMap(encodedForms)
+    // Longest first, because one secret may contain another.
+    this.#patterns = [...new Set(forms)]
+      .filter(({ length }) => length >= SECRET_LENGTH_MIN)
+      .toSorted((a, b) => b.length - a.length)
+  }
+
+  mask(line: string): string {
+    let masked = line
+    for (const pattern of this.#patterns) masked = masked.replaceAll(pattern, MASK)
+    return masked
+  }
+}
+
+/** Returns the forms in which a secret may occur: plain, base64, and JSON-escaped. */
+function encodedForms(secret: string): readonly string[] {
+  if (secret.length < SECRET_LENGTH_MIN) return []
+  const base64 = Buffer.from(secret, 'utf8').toString('base64').replace(/=+$/, '')
+  return [secret, base64, JSON.stringify(secret).slice(1, -1)]
 }

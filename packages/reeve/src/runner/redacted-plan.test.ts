@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { redactedPlan } from './redacted-plan.ts'
+import { redactPlan } from './redacted-plan.ts'
 
 const PLAN = {
   format_version: '1.2',
@@ -30,8 +30,8 @@ const SCHEMAS = {
   },
 }
 
-test('redacted plan: no marked value is left, and the marks are', () => {
-  const text = JSON.stringify(redactedPlan(PLAN, SCHEMAS))
+test('redacted plan: marked values are removed, and their marks are kept', () => {
+  const text = JSON.stringify(redactPlan(PLAN, SCHEMAS))
   assert.doesNotMatch(text, /s3cret/)
   assert.match(text, /"after":\{"name":"x","password":"\*","list":\["a","\*"\]\}/)
   assert.match(text, /"after_sensitive":\{"password":true/)
@@ -46,18 +46,18 @@ const SIDES = [
   { name: 'kept', before: { a: ['one'] }, after: { a: ['one'] }, differ: false },
 ]
 for (const { name, before, after, differ } of SIDES)
-  test(`redacted plan: a sensitive value that is ${name} is shown as such`, () => {
+  test(`redacted plan: a sensitive value that is ${name} is recognisable as such`, () => {
     const marks = { before_sensitive: { v: true }, after_sensitive: { v: true } }
     const change = { before: { v: before }, after: { v: after }, ...marks }
-    const { resource_changes: changes } = redactedPlan({ resource_changes: [{ change }] }, {})
+    const { resource_changes: changes } = redactPlan({ resource_changes: [{ change }] }, {})
     assert.doesNotMatch(JSON.stringify(changes), /one|two/)
     // The result has the form of the plan above.
     const [shown] = changes as readonly [{ readonly change: typeof change }]
     assert.equal(!isDeepStrictEqual(shown.change.before, shown.change.after), differ)
   })
 
-test('redacted plan: it has the schemas of what changes, and no others', () => {
-  assert.deepEqual(redactedPlan(PLAN, SCHEMAS)['provider_schemas'], {
+test('redacted plan: it contains only the schemas of changed types', () => {
+  assert.deepEqual(redactPlan(PLAN, SCHEMAS)['provider_schemas'], {
     'example.org/p': { resource_schemas: { thing: { version: 1 } } },
   })
 })

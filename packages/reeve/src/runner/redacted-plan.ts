@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 
-type Plain = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 /** Fields of the exported plan that clients render; the others contain plain values. */
-const RENDERED = [
+const RENDERED_FIELDS = [
   'resource_changes',
   'resource_drift',
   'output_changes',
@@ -15,10 +15,10 @@ const RENDERED = [
  * Returns the part of a plan that clients render: its changes without the values marked sensitive,
  * and the schemas in use. The marks are kept, so that clients can show that a value exists.
  */
-export function redactedPlan(plan: Plain, schemas: Plain): Plain {
-  const rendered = RENDERED.flatMap((name) => {
+export function redactPlan(plan: JsonObject, schemas: JsonObject): JsonObject {
+  const rendered = RENDERED_FIELDS.flatMap((name) => {
     const value = plan[name]
-    return value === undefined ? [] : [[name, redacted(value)] as const]
+    return value === undefined ? [] : [[name, redactValue(value)] as const]
   })
   return {
     plan_format_version: plan['format_version'],
@@ -30,42 +30,55 @@ export function redactedPlan(plan: Plain, schemas: Plain): Plain {
 }
 
 /** Redacts changes in lists and maps; other values are returned as they are. */
-function redacted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redacted)
-  if (!isPlain(value)) return value
-  if ('before' in value || 'after' in value) return redactedChange(value)
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(one)]))
+function redactValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redactValue)
+  if (!isObject(value)) return value
+  if ('before' in value || 'after' in value) return redactChange(value)
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redactValue(one)]))
 }
 
-function redactedChange(change: Plain): Plain {
-  const { before, after, before_sensitive: beforeMark, after_sensitive: afterMark } = change
+function redactChange(change: JsonObject): JsonObject {
+  const {
+    before,
+    after,
+    before_sensitive: beforeSensitivity,
+    after_sensitive: afterSensitivity,
+  } = change
   return {
     ...change,
-    ...('before' in change && { before: hidden(before, beforeMark, { after: false, of: after }) }),
-    ...('after' in change && { after: hidden(after, afterMark, { after: true, of: before }) }),
+    ...('before' in change && {
+      before: redactMarked(before, beforeSensitivity, { isAfter: false, other: after }),
+    }),
+    ...('after' in change && {
+      after: redactMarked(after, afterSensitivity, { isAfter: true, other: before }),
+    }),
   }
 }
 
 /** One of the two sides of a change. */
 interface Side {
-  readonly after: boolean
+  readonly isAfter: boolean
   /** The value of the other side. */
-  readonly of: unknown
+  readonly other: unknown
 }
 
 /** Returns the value with a substitute wherever the mark of the same shape is true. */
-function hidden(value: unknown, mark: unknown, side: Side): unknown {
-  if (mark === true) return substitute(value, side.after && !isDeepStrictEqual(value, side.of))
+function redactMarked(value: unknown, sensitivity: unknown, side: Side): unknown {
+  if (sensitivity === true)
+    return placeholder(value, side.isAfter && !isDeepStrictEqual(value, side.other))
   if (Array.isArray(value))
-    return value.map((one, at) => {
-      const of = Array.isArray(side.of) ? side.of[at] : undefined
-      return hidden(one, Array.isArray(mark) ? mark[at] : undefined, { ...side, of })
+    return value.map((one, index) => {
+      const other = Array.isArray(side.other) ? side.other[index] : undefined
+      return redactMarked(one, Array.isArray(sensitivity) ? sensitivity[index] : undefined, {
+        ...side,
+        other,
+      })
     })
-  if (!isPlain(value) || !isPlain(mark)) return value
+  if (!isObject(value) || !isObject(sensitivity)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      const of = isPlain(side.of) ? side.of[name] : undefined
-      return [name, hidden(one, mark[name], { ...side, of })]
+      const other = isObject(side.other) ? side.other[name] : undefined
+      return [name, redactMarked(one, sensitivity[name], { ...side, other })]
     }),
   )
 }
@@ -74,7 +87,7 @@ function hidden(value: unknown, mark: unknown, side: Side): unknown {
  * Returns a constant of the same type, or another one if the value has changed: clients compare the
  * two sides to tell whether a sensitive value is added, changed or removed.
  */
-function substitute(value: unknown, hasChanged: boolean): unknown {
+function placeholder(value: unknown, hasChanged: boolean): unknown {
   if (Array.isArray(value)) return hasChanged ? [null] : []
   switch (typeof value) {
     case 'string':
@@ -84,47 +97,51 @@ function substitute(value: unknown, hasChanged: boolean): unknown {
     case 'boolean':
       return hasChanged
     default:
-      if (!isPlain(value)) return null
+      if (!isObject(value)) return null
       return hasChanged ? { '*': null } : {}
   }
 }
 
 /** Returns the schemas in use: a provider has hundreds of types, a plan uses a few. */
-function usedSchemas(plan: Plain, schemas: Plain): Plain {
-  const used = typesIn([plan['resource_changes'], plan['resource_drift'], plan['deferred_changes']])
+function usedSchemas(plan: JsonObject, schemas: JsonObject): JsonObject {
+  const used = collectTypes([
+    plan['resource_changes'],
+    plan['resource_drift'],
+    plan['deferred_changes'],
+  ])
   const all = schemas['provider_schemas']
-  if (!isPlain(all)) return {}
+  if (!isObject(all)) return {}
   return Object.fromEntries(
     Object.entries(all).flatMap(([provider, schema]) => {
       const types = used.get(provider)
-      return types === undefined || !isPlain(schema) ? [] : [[provider, narrowed(schema, types)]]
+      return types === undefined || !isObject(schema) ? [] : [[provider, onlyTypes(schema, types)]]
     }),
   )
 }
 
 const TYPED_SCHEMAS = ['resource_schemas', 'data_source_schemas', 'ephemeral_resource_schemas']
 
-function narrowed(schema: Plain, types: ReadonlySet<string>): Plain {
+function onlyTypes(schema: JsonObject, types: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(
     Object.entries(schema).map(([name, value]) => {
-      if (!TYPED_SCHEMAS.includes(name) || !isPlain(value)) return [name, value]
+      if (!TYPED_SCHEMAS.includes(name) || !isObject(value)) return [name, value]
       return [name, Object.fromEntries(Object.entries(value).filter(([type]) => types.has(type)))]
     }),
   )
 }
 
 /** Collects the resource types of changes at any depth, by provider. */
-function typesIn(value: unknown, found = new Map<string, Set<string>>()): typeof found {
-  if (Array.isArray(value)) for (const one of value) typesIn(one, found)
-  if (!isPlain(value)) return found
+function collectTypes(value: unknown, found = new Map<string, Set<string>>()): typeof found {
+  if (Array.isArray(value)) for (const one of value) collectTypes(one, found)
+  if (!isObject(value)) return found
   const { provider_name: provider, type, resource_change: inner } = value
   if (typeof provider === 'string' && typeof type === 'string') {
     const types = found.get(provider) ?? new Set()
     found.set(provider, types.add(type))
   }
-  return inner === undefined ? found : typesIn(inner, found)
+  return inner === undefined ? found : collectTypes(inner, found)
 }
 
-function isPlain(value: unknown): value is Plain {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

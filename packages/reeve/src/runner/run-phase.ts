@@ -3,15 +3,18 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { v2 } from '@reeve/contract'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { toolEnvironment } from './environment.ts'
-import { Masking } from './masking.ts'
-import type { Phase, PhaseResult, RunnerSettings } from './phase.ts'
+import { PhaseLog, SecretMasker } from './phase-log.ts'
+import {
+  applyPhase,
+  type PhaseContext,
+  type PhaseResult,
+  planPhase,
+  type RunnerSettings,
+} from './phases.ts'
 import { PhaseClient, PHASE_OVER } from './phase-client.ts'
-import { PhaseLog } from './phase-log.ts'
-import { applyPhase, planPhase } from './phases.ts'
 import { Tool } from './tool.ts'
 
-const FAILED = 1
+const EXIT_FAILURE = 1
 
 /** Executes one phase, from its ticket to its report. Returns the exit code of the task. */
 export async function runPhase(settings: RunnerSettings): Promise<number> {
@@ -26,39 +29,43 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
     { method: 'POST', path: '/start' },
     { ticket, token },
   )) as v2.PhaseDocument
-  const phase = await openPhase(settings, { document, client, tool })
+  const phase = await createPhaseContext(settings, { document, client, tool })
   const control = new AbortController()
-  const following = followControl(phase, control.signal)
+  const watching = watchCancellation(phase, control.signal)
   try {
-    const result = await execute(phase)
+    const result = await executePhase(phase)
     const logBytes = await phase.log.close()
     await client.sendJson({ method: 'POST', path: '/finish' }, { ...result, logBytes })
-    return result.outcome === 'finished' ? 0 : FAILED
+    return result.outcome === 'finished' ? 0 : EXIT_FAILURE
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.kind !== PHASE_OVER) throw thrown
     // The phase was ended without waiting for this runner.
-    return FAILED
+    return EXIT_FAILURE
   } finally {
     control.abort()
-    await following
-    // The configuration has the state in it, and the directory of secrets the variables.
+    await watching
+    // The directory of the configuration contains the state, and the directory of secrets the
+    // variables.
     for (const path of [phase.directory, settings.secretsDirectory])
       await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
-type Opened = Pick<Phase, 'document' | 'client' | 'tool'>
+type PhaseConnection = Pick<PhaseContext, 'document' | 'client' | 'tool'>
 
-async function openPhase(settings: RunnerSettings, opened: Opened): Promise<Phase> {
-  const { document, client } = opened
+async function createPhaseContext(
+  settings: RunnerSettings,
+  connection: PhaseConnection,
+): Promise<PhaseContext> {
+  const { document, client } = connection
   const home = join(settings.taskDirectory, 'home')
   await mkdir(home, { recursive: true, mode: 0o700 })
   const configFile = join(settings.secretsDirectory, 'tool.rc')
   await writeFile(configFile, 'disable_checkpoint = true\n', { mode: 0o600 })
   const secrets = document.variables.filter(({ sensitive }) => sensitive)
-  const masking = new Masking(secrets.map(({ value }) => value))
+  const masking = new SecretMasker(secrets.map(({ value }) => value))
   return {
-    ...opened,
+    ...connection,
     settings,
     log: new PhaseLog(join(settings.taskDirectory, 'phase.log'), client, masking),
     environment: toolEnvironment({ document, home, configFile, path: settings.path }),
@@ -66,7 +73,7 @@ async function openPhase(settings: RunnerSettings, opened: Opened): Promise<Phas
   }
 }
 
-async function execute(phase: Phase): Promise<PhaseResult> {
+async function executePhase(phase: PhaseContext): Promise<PhaseResult> {
   const { document, log } = phase
   try {
     return document.phase === 'plan' ? await planPhase(phase) : await applyPhase(phase)
@@ -83,17 +90,17 @@ async function execute(phase: Phase): Promise<PhaseResult> {
 const MESSAGE_CHARS_MAX = 1_000
 
 /** Waits for a cancellation until the phase ends. */
-async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
+async function watchCancellation(phase: PhaseContext, signal: AbortSignal): Promise<void> {
   const { client, tool } = phase
-  let known: v2.PhaseCancellation = 'none'
+  let lastSeen: v2.PhaseCancellation = 'none'
   while (!signal.aborted) {
     try {
-      const waiting = client.send({ method: 'GET', path: `/control?known=${known}` })
-      const answer = await Promise.race([waiting, aborted(signal)])
-      if (answer === undefined) return
+      const polling = client.send({ method: 'GET', path: `/control?known=${lastSeen}` })
+      const response = await Promise.race([polling, whenAborted(signal)])
+      if (response === undefined) return
       // The contract guarantees the form of the response.
-      const { cancellation } = JSON.parse(answer.toString('utf8')) as v2.PhaseControl
-      known = cancellation
+      const { cancellation } = JSON.parse(response.toString('utf8')) as v2.PhaseControl
+      lastSeen = cancellation
       if (cancellation !== 'none') tool.interrupt(cancellation)
     } catch (thrown) {
       if (signal.aborted) return
@@ -105,9 +112,65 @@ async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
   }
 }
 
-function aborted(signal: AbortSignal): Promise<undefined> {
+function whenAborted(signal: AbortSignal): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   if (signal.aborted) resolve(undefined)
   signal.addEventListener('abort', () => resolve(undefined), { once: true })
   return promise
+}
+
+/** Variables that would change which programs and settings the tool uses. */
+const RESERVED_VARIABLES =
+  /^(?:TF_CLI_CONFIG_FILE|TF_DATA_DIR|TF_REATTACH_PROVIDERS|LD_.*|PATH|HOME|REEVE_.*)$/
+const ARGUMENT_VARIABLES = /^TF_CLI_ARGS(?:_(?!plan$|apply$).*)?$/
+
+interface EnvironmentInput {
+  readonly document: v2.PhaseDocument
+  readonly home: string
+  /** The settings of the tool. */
+  readonly configFile: string
+  readonly path: string
+}
+
+/**
+ * Returns the environment of the tool: only the PATH of the node, and the variables of the
+ * workspace.
+ */
+function toolEnvironment(parts: EnvironmentInput): Readonly<Record<string, string>> {
+  const { document, home, configFile, path } = parts
+  const { runId, organization, project, workspace } = document
+  const runVariables = {
+    TFC_RUN_ID: runId,
+    TFC_WORKSPACE_NAME: workspace,
+    TFC_WORKSPACE_SLUG: `${organization}/${workspace}`,
+    TFC_PROJECT_NAME: project,
+  }
+  return {
+    ...Object.fromEntries(allowedVariables(document.variables)),
+    ...runVariables,
+    ...Object.fromEntries(
+      Object.entries(runVariables).map(([name, text]) => [`TF_VAR_${name}`, text]),
+    ),
+    PATH: path,
+    HOME: home,
+    TMPDIR: home,
+    TF_IN_AUTOMATION: '1',
+    TF_INPUT: '0',
+    CHECKPOINT_DISABLE: '1',
+    TF_CLI_CONFIG_FILE: configFile,
+  }
+}
+
+function allowedVariables(
+  variables: readonly v2.PhaseVariable[],
+): readonly (readonly [string, string])[] {
+  return variables
+    .filter(({ category }) => category === 'env')
+    .filter(({ key }) => !isReserved(key))
+    .map(({ key, value }) => [key, value] as const)
+}
+
+/** Reports whether a variable of a workspace is withheld from the tool. */
+function isReserved(name: string): boolean {
+  return RESERVED_VARIABLES.test(name) || ARGUMENT_VARIABLES.test(name)
 }

@@ -27,7 +27,7 @@ const SIGNALS = { interrupt: 'SIGINT', kill: 'SIGKILL' } as const
 
 /** Runs the planning tool, one call at a time, and forwards interruptions to it. */
 export class Tool {
-  #group: number | undefined
+  #processGroup: number | undefined
   #interruption: Interruption | undefined
 
   get interruption(): Interruption | undefined {
@@ -35,17 +35,17 @@ export class Tool {
   }
 
   /** Sends each signal once: a second interrupt would make the tool abandon its state. */
-  interrupt(how: Interruption): void {
-    if (this.#interruption === how || this.#interruption === 'kill') return
-    this.#interruption = how
-    this.#signal(how)
+  interrupt(interruption: Interruption): void {
+    if (this.#interruption === interruption || this.#interruption === 'kill') return
+    this.#interruption = interruption
+    this.#signal(interruption)
   }
 
-  #signal(how: Interruption): void {
-    if (this.#group === undefined) return
+  #signal(interruption: Interruption): void {
+    if (this.#processGroup === undefined) return
     try {
       // The tool has a process group of its own, so child processes are interrupted too.
-      process.kill(-this.#group, SIGNALS[how])
+      process.kill(-this.#processGroup, SIGNALS[interruption])
     } catch (thrown) {
       // The process has just exited.
       if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown
@@ -60,7 +60,7 @@ export class Tool {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    this.#group = child.pid
+    this.#processGroup = child.pid
     let output = ''
     let errors = ''
     const decoders = [new StringDecoder('utf8'), new StringDecoder('utf8')] as const
@@ -78,7 +78,7 @@ export class Tool {
       reject(new Fault('tool-missing', `${command} cannot be started`, { cause }))
     })
     child.once('close', (code, signal) => {
-      this.#group = undefined
+      this.#processGroup = undefined
       resolve({ code, signal, output, errors })
     })
     // The interruption arrived between two calls.

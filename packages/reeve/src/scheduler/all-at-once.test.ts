@@ -55,10 +55,10 @@ for (const c of cases)
     assert.equal(plan.placements.length, c.placed)
     assert.deepEqual(Object.keys(plan.evaluation.FailedTGAllocs ?? {}), c.failed)
     assert.deepEqual(plan.evaluation.QueuedAllocations, c.queued)
-    assert.equal(plan.blocked !== undefined, c.failed.length > 0)
+    assert.equal(plan.blockedEvaluation !== undefined, c.failed.length > 0)
   })
 
-test('all at once: whatever is asked for, all of it is placed or none', () => {
+test('all at once: places all requested allocations or none', () => {
   const some = fc.record({
     count: fc.integer({ min: 0, max: 4 }),
     cpu: fc.integer({ min: 500, max: 4_500 }),
@@ -75,7 +75,7 @@ test('all at once: whatever is asked for, all of it is placed or none', () => {
         const waiting = queued.reduce((sum, count) => sum + count, 0)
         assert.ok(plan.placements.length === 0 || plan.placements.length === wanted)
         assert.equal(plan.placements.length + waiting, wanted)
-        // What could be placed one by one is placed all at once.
+        // Placed all at once if and only if each allocation can be placed.
         const free = planFor({
           job: jobOf({ AllAtOnce: false, TaskGroups: groups }),
           nodes: nodeCount,
@@ -87,12 +87,12 @@ test('all at once: whatever is asked for, all of it is placed or none', () => {
   )
 })
 
-test('all at once: without it what fits is placed', () => {
+test('all at once: when false, places what fits', () => {
   const job = jobOf({ AllAtOnce: false, TaskGroups: [groupOf('a', 5, 1_000)] })
   assert.equal(planFor({ job, nodes: 1 }).placements.length, 4)
 })
 
-test('all at once: the failure says what was looked at when the first found no room', () => {
+test('all at once: metrics describe the first failed placement', () => {
   const plan = planFor({ job: jobOf({ TaskGroups: [groupOf('a', 6, 1_000)] }), nodes: 1 })
   const metrics = plan.evaluation.FailedTGAllocs?.['a']
   assert.deepEqual(
@@ -101,7 +101,7 @@ test('all at once: the failure says what was looked at when the first found no r
   )
 })
 
-test('all at once: what runs goes on while its replacements do not all find room', () => {
+test('all at once: keeps running allocations while not all replacements fit', () => {
   const world = new World(1)
   world.register(jobOf({ TaskGroups: [groupOf('a', 2, 1_000)] }))
   world.obey()
@@ -112,23 +112,23 @@ test('all at once: what runs goes on while its replacements do not all find room
     world.live.map((row) => row.ID),
     before,
   )
-  // One at a time, as the update block says; the other one of the group goes on anyway.
+  // With max_parallel 1, the other allocation keeps running.
   assert.deepEqual(plan.evaluation.QueuedAllocations, { a: 1, b: 3 })
 })
 
-test('all at once: when room has come everything is placed by the evaluation that waited', () => {
+test('all at once: blocked evaluation places everything when capacity is available', () => {
   const world = new World(1)
   const first = world.register(jobOf({ TaskGroups: [groupOf('a', 6, 1_000)] }))
-  assert.ok(first.blocked)
+  assert.ok(first.blockedEvaluation)
   world.nodes = nodes(2)
-  const plan = world.evaluate(first.blocked)
+  const plan = world.evaluate(first.blockedEvaluation)
   assert.deepEqual(
     [plan.placements.length, plan.evaluation.Status, plan.evaluation.QueuedAllocations],
     [6, 'complete', { a: 0 }],
   )
 })
 
-test('all at once: nobody is displaced for a job that cannot be placed as a whole', () => {
+test('all at once: preempts nothing for a job that does not fit completely', () => {
   const weak = aJob({ ID: 'weak', Priority: 10, TaskGroups: [groupOf('a', 1, 3_000)] })
   const row = anAllocation({ job: weak })
   const job = jobOf({ Priority: 90, TaskGroups: [groupOf('a', 2, 3_000)] })
@@ -141,12 +141,12 @@ test('all at once: nobody is displaced for a job that cannot be placed as a whol
   const view = aCluster({ job, versions: [weak], allocations: [row], settings: { preemption } })
   const plan = schedule(view, anEvaluation(job), seeded(1))
   assert.deepEqual(
-    [plan.placements, plan.victims, plan.annotations.PreemptedAllocs],
+    [plan.placements, plan.preemptions, plan.annotations.PreemptedAllocs],
     [[], [], null],
   )
 })
 
-test('all at once: failed allocations stay, marked, while their replacements have to wait', () => {
+test('all at once: keeps failed allocations, marked, while replacements wait', () => {
   const world = new World(1)
   const groups = ['a', 'b'].map((name) => groupOf(name, 1, 1_000))
   world.register(jobOf({ Type: 'batch', TaskGroups: groups }))
@@ -161,7 +161,7 @@ test('all at once: failed allocations stay, marked, while their replacements hav
   const plan = world.evaluate({ TriggeredBy: 'alloc-failure' })
   assert.deepEqual([plan.placements, plan.stops], [[], []])
   assert.deepEqual(
-    plan.notes.map((row) => [row.ID, row.RescheduleTracker?.LastReschedule]),
+    plan.attributeUpdates.map((row) => [row.ID, row.RescheduleTracker?.LastReschedule]),
     failed.map((row) => [row.ID, 'failed to place']),
   )
 })

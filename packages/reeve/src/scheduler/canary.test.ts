@@ -21,14 +21,14 @@ function running(update: Input<UpdateStrategy> = {}, group: Input<TaskGroup> = {
   return world
 }
 
-test('canary: a first registration has nothing to try out', () => {
+test('canary: first registration places no canaries', () => {
   const world = new World(4)
   const { placements, deployment } = world.register(service('a'))
   assert.equal(placements.length, 3)
   assert.equal(deployment?.TaskGroups['app']?.DesiredCanaries, 0)
 })
 
-test('canary: it is placed beside the one whose name it takes, and nothing is replaced', () => {
+test('canary: is placed beside the allocation with its name, without replacements', () => {
   const world = running()
   const { placements, stops, annotations, deployment } = world.register(service('b'))
   assert.deepEqual(stops, [])
@@ -48,12 +48,12 @@ test('canary: it is placed beside the one whose name it takes, and nothing is re
   assert.equal(world.settle(), 0, 'until somebody promotes it, nothing more happens')
 })
 
-test('canary: one that is promoted automatically says so', () => {
+test('canary: auto_promote appears in the status description', () => {
   const { deployment } = running().register(service('b', { AutoPromote: true }))
   assert.equal(deployment?.StatusDescription, 'Deployment is running pending automatic promotion')
 })
 
-test('canary: after the promotion its predecessor goes, then the others are replaced', () => {
+test('canary: promotion stops its predecessor, then updates the others', () => {
   const world = running()
   const [canary] = world.register(service('b')).placements
   world.obey()
@@ -78,7 +78,7 @@ test('canary: after the promotion its predecessor goes, then the others are repl
   assert.ok(world.live.some((row) => row.ID === canary?.ID))
 })
 
-test('canary: more than the count take the next names', () => {
+test('canary: canaries beyond the count take the next name indexes', () => {
   const world = running()
   const { placements } = world.register(service('b', { Canary: 5 }))
   assert.deepEqual(
@@ -87,7 +87,7 @@ test('canary: more than the count take the next names', () => {
   )
 })
 
-test('canary: a newer version ends those of the one before', () => {
+test('canary: newer version stops canaries of the previous one', () => {
   const world = running()
   const [canary] = world.register(service('b')).placements
   const third = world.register(service('c'))
@@ -101,7 +101,7 @@ test('canary: a newer version ends those of the one before', () => {
   )
 })
 
-test('canary: a deployment that failed ends its own', () => {
+test('canary: failed deployment stops its canaries', () => {
   const world = running()
   const [canary] = world.register(service('b')).placements
   world.setDeployment({ Status: 'failed' })
@@ -114,7 +114,7 @@ test('canary: a deployment that failed ends its own', () => {
   assert.equal(world.live.length, 3)
 })
 
-test('canary: a paused deployment places none', () => {
+test('canary: paused deployment places none', () => {
   const world = running()
   world.register(service('b', { Canary: 2 }))
   world.setDeployment({ Status: 'paused' })
@@ -131,7 +131,7 @@ const departures = [
   { name: 'that must leave its node', fields: { DesiredTransition: { Migrate: true } } },
 ]
 for (const { name, fields } of departures)
-  test(`canary: one ${name} is placed again as a canary`, () => {
+  test(`canary: one ${name} is replaced by a canary`, () => {
     const world = running()
     const [canary] = world.register(service('b')).placements
     if (fields === undefined) world.setNode(canary?.NodeID ?? '', { Status: 'down' })
@@ -145,7 +145,7 @@ for (const { name, fields } of departures)
     assert.equal(world.live.length, 4)
   })
 
-test('canary: it is placed again also when all that it is tried beside is lost with it', () => {
+test('canary: is replaced even if all other allocations are lost with it', () => {
   const world = running({}, { Count: 1 })
   world.register(service('b', {}, { Count: 1 }))
   for (const row of world.live) world.report(row, { NodeID: anId('node', 99) })
@@ -160,7 +160,7 @@ test('canary: it is placed again also when all that it is tried beside is lost w
   assert.equal(world.settle(), 0)
 })
 
-test('canary: one that failed is replaced by a canary when the watcher allows it', () => {
+test('canary: failed canary is replaced when the deployment watcher allows it', () => {
   const world = running()
   const [canary] = world.register(service('b')).placements
   world.report(canary, { ClientStatus: 'failed' })
@@ -174,7 +174,7 @@ test('canary: one that failed is replaced by a canary when the watcher allows it
   )
 })
 
-test('canary: during the trial what is lost, moved or failed goes on with the version before', () => {
+test('canary: before promotion, replacements run the previous version', () => {
   const world = running()
   world.register(service('b'))
   const [moved, lost, failed] = world.live.filter((row) => row.JobVersion === 0)
@@ -191,7 +191,7 @@ test('canary: during the trial what is lost, moved or failed goes on with the ve
   assert.equal(world.settle(), 0)
 })
 
-test('canary: without a version that was rolled out, what ran before is the version before', () => {
+test('canary: without a deployed version, the previously running one is used', () => {
   const world = new World(4)
   world.register(service('a'))
   world.setDeployment({ Status: 'failed' })
@@ -202,7 +202,7 @@ test('canary: without a version that was rolled out, what ran before is the vers
   assert.equal(again?.JobVersion, 0)
 })
 
-test('canary: the count does not grow during the trial', () => {
+test('canary: count does not grow before promotion', () => {
   const world = running()
   const { placements } = world.register(service('b', {}, { Count: 5 }))
   assert.equal(placements.length, 1)
@@ -219,7 +219,7 @@ test('canary: the count does not grow during the trial', () => {
   )
 })
 
-test('canary: a change that replaces nothing tries nothing out', () => {
+test('canary: in-place update places no canaries', () => {
   const world = running()
   const { placements, updates } = world.register({ ...service('a'), Priority: 70 })
   assert.deepEqual([placements.length, updates.length], [0, 3])

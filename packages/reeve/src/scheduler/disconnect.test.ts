@@ -14,7 +14,7 @@ function service(disconnect: Input<DisconnectStrategy> = {}, fields: Input<Job> 
   return aJob({ ...fields, groups: [aGroup({ Count: 2, Disconnect, ReschedulePolicy: POLICY })] })
 }
 
-/** Two run, each on its node; a third node is free. */
+/** Two allocations run on their own nodes; a third node is free. */
 function running(disconnect: Input<DisconnectStrategy> = {}, fields: Input<Job> = {}): World {
   const world = new World(3)
   world.register(service(disconnect, fields))
@@ -23,7 +23,7 @@ function running(disconnect: Input<DisconnectStrategy> = {}, fields: Input<Job> 
   return world
 }
 
-/** The node of the first allocation falls silent. */
+/** Disconnects the node of the first allocation. */
 function silence(world: World, Status: 'disconnected' | 'down' = 'disconnected') {
   const [row] = world.live
   assert.ok(row)
@@ -31,7 +31,7 @@ function silence(world: World, Status: 'disconnected' | 'down' = 'disconnected')
   return { id: row.ID, plan: world.evaluate({ TriggeredBy: 'node-update' }) }
 }
 
-/** Afterwards its delay passes, and another stands in for it. */
+/** Then the reschedule delay passes, and the allocation is replaced. */
 function standIn(world: World) {
   const { id } = silence(world)
   world.nowMs += 30_000
@@ -42,7 +42,7 @@ function standIn(world: World) {
   return { id, substitute }
 }
 
-/** Its node is back and says how it is. */
+/** The node reconnects and reports the allocation. */
 function comeBack(world: World, id: string, fields: Partial<AllocationRow> = {}) {
   const row = world.rows.get(id)
   world.setNode(row?.NodeID ?? '', { Status: 'ready' })
@@ -50,7 +50,7 @@ function comeBack(world: World, id: string, fields: Partial<AllocationRow> = {})
   return world.evaluate({ TriggeredBy: 'reconnect' })
 }
 
-test('disconnect: on a silent node an allocation becomes unknown, and is not stopped', () => {
+test('disconnect: allocation on a disconnected node becomes unknown, not stopped', () => {
   const world = running()
   const { id, plan } = silence(world)
   const row = world.rows.get(id)
@@ -65,18 +65,18 @@ test('disconnect: on a silent node an allocation becomes unknown, and is not sto
   ])
   assert.equal(plan.annotations.DesiredTGUpdates['app']?.Disconnect, 1)
   assert.deepEqual(
-    plan.followUps.map((one) => [one.TriggeredBy, one.WaitUntil]),
+    plan.followUpEvaluations.map((one) => [one.TriggeredBy, one.WaitUntil]),
     [
       ['max-disconnect-timeout', isoFromMs(world.nowMs + HOUR_MS)],
       ['alloc-reschedule', isoFromMs(world.nowMs + 30_000)],
     ],
   )
-  assert.equal(row?.FollowupEvalID, plan.followUps[0]?.ID)
+  assert.equal(row?.FollowupEvalID, plan.followUpEvaluations[0]?.ID)
   const again = world.evaluate()
-  assert.deepEqual([again.updates, again.followUps], [[], []], 'once is enough')
+  assert.deepEqual([again.updates, again.followUpEvaluations], [[], []], 'once is enough')
 })
 
-test('disconnect: when its delay has passed another stands in for it', () => {
+test('disconnect: is replaced after the reschedule delay', () => {
   const world = running()
   const { id, substitute } = standIn(world)
   assert.equal(substitute.PreviousAllocation, id)
@@ -91,33 +91,36 @@ const setBacks = [
   { name: 'to before its node fell silent', backMs: 100_000 },
 ]
 for (const { name, backMs } of setBacks)
-  test(`disconnect: another stands in for it though the clock was set back ${name}`, () => {
+  test(`disconnect: is replaced although the clock was set back ${name}`, () => {
     const world = running()
     const { id, plan } = silence(world)
     const dueMs = world.nowMs + 30_000
-    const early = plan.followUps.find((one) => one.WaitUntil === isoFromMs(dueMs))
+    const early = plan.followUpEvaluations.find((one) => one.WaitUntil === isoFromMs(dueMs))
     assert.ok(early)
-    // When the clock is set, what waits for a time moves with it.
+    // Stored times are corrected when the clock is set.
     world.nowMs = dueMs - backMs
-    const { placements, followUps } = world.evaluate({ ...early, Status: 'pending' })
-    assert.deepEqual([placements, followUps.map((one) => one.WaitUntil)], [[], [isoFromMs(dueMs)]])
-    assert.deepEqual(world.evaluate().followUps, [], 'once is enough')
+    const { placements, followUpEvaluations } = world.evaluate({ ...early, Status: 'pending' })
+    assert.deepEqual(
+      [placements, followUpEvaluations.map((one) => one.WaitUntil)],
+      [[], [isoFromMs(dueMs)]],
+    )
+    assert.deepEqual(world.evaluate().followUpEvaluations, [], 'once is enough')
     world.nowMs = dueMs
-    const { placements: later } = world.evaluate({ ID: followUps[0]?.ID ?? '' })
+    const { placements: later } = world.evaluate({ ID: followUpEvaluations[0]?.ID ?? '' })
     assert.deepEqual(
       later.map((row) => row.PreviousAllocation),
       [id],
     )
   })
 
-test('disconnect: one that shall not be replaced keeps its place', () => {
+test('disconnect: with replace = false keeps its name index', () => {
   const world = running({ Replace: false })
   silence(world)
   world.nowMs += 30_000
   assert.deepEqual(world.evaluate().placements, [])
 })
 
-test('disconnect: without lost_after, or before it ran, it is lost at once', () => {
+test('disconnect: without lost_after, or before it ran, is lost immediately', () => {
   const none = running({ LostAfter: 0 })
   assert.equal(silence(none).plan.stops[0]?.ClientStatus, 'lost')
   const pending = running()
@@ -127,7 +130,7 @@ test('disconnect: without lost_after, or before it ran, it is lost at once', () 
   assert.equal(plan.placements.length, 1)
 })
 
-test('disconnect: after lost_after it is lost', () => {
+test('disconnect: is lost after lost_after', () => {
   const world = running()
   const { id } = standIn(world)
   world.nowMs += HOUR_MS
@@ -139,15 +142,15 @@ test('disconnect: after lost_after it is lost', () => {
   assert.deepEqual(placements, [], 'its substitute runs already')
 })
 
-test('disconnect: on a node that is down, what shall not be replaced stays unknown', () => {
+test('disconnect: on a down node, replace = false keeps it unknown', () => {
   const world = running({ Replace: false, LostAfter: 0 })
   const { id, plan } = silence(world, 'down')
-  assert.deepEqual([plan.stops, plan.placements, plan.followUps], [[], [], []])
+  assert.deepEqual([plan.stops, plan.placements, plan.followUpEvaluations], [[], [], []])
   assert.equal(world.rows.get(id)?.ClientStatus, 'unknown')
   assert.equal(world.settle(), 0)
 })
 
-test('disconnect: an unknown allocation is not counted as too many', () => {
+test('disconnect: unknown allocation does not count as surplus', () => {
   const world = running({ Replace: false })
   const { id } = silence(world)
   const job = service({ Replace: false })
@@ -156,7 +159,7 @@ test('disconnect: an unknown allocation is not counted as too many', () => {
   assert.equal(world.live.length, 2)
 })
 
-test('reconnect: a node that is back says nothing yet, so nothing happens yet', () => {
+test('reconnect: nothing happens before the node reports the allocation', () => {
   const world = running()
   const { id } = standIn(world)
   world.setNode(world.rows.get(id)?.NodeID ?? '', { Status: 'ready' })
@@ -164,7 +167,7 @@ test('reconnect: a node that is back says nothing yet, so nothing happens yet', 
   assert.deepEqual([stops, updates], [[], []])
 })
 
-test('reconnect: without a substitute it simply goes on', () => {
+test('reconnect: without a replacement it continues', () => {
   const world = running()
   const { id } = silence(world)
   world.nowMs += 1_000
@@ -246,7 +249,7 @@ for (const { name, reconcile, winner, prepare } of choices)
     assert.equal(world.settle(), 0)
   })
 
-test('reconnect: one that failed meanwhile is stopped', () => {
+test('reconnect: allocation that failed meanwhile is stopped', () => {
   const world = running()
   const { id } = standIn(world)
   const { stops, placements } = comeBack(world, id, { ClientStatus: 'failed' })
@@ -256,7 +259,7 @@ test('reconnect: one that failed meanwhile is stopped', () => {
   )
 })
 
-test('reconnect: one of an older version is stopped', () => {
+test('reconnect: allocation of an older version is stopped', () => {
   const world = running()
   const { id } = standIn(world)
   world.register({ ...service(), Priority: 70 })
@@ -266,7 +269,7 @@ test('reconnect: one of an older version is stopped', () => {
   assert.ok(world.live.every((row) => row.JobVersion === 1))
 })
 
-test('reconnect: one that must leave its node is not kept', () => {
+test('reconnect: allocation marked for migration is not kept', () => {
   const world = running()
   const { id } = standIn(world)
   const { stops } = comeBack(world, id, { DesiredTransition: { Migrate: true } })
@@ -276,7 +279,7 @@ test('reconnect: one that must leave its node is not kept', () => {
   )
 })
 
-test('reconnect: after it was kept it may fail and be replaced like any other', () => {
+test('reconnect: kept allocation can fail and be replaced later', () => {
   const world = running({ Reconcile: 'keep_original' })
   const { id } = standIn(world)
   comeBack(world, id)
@@ -285,7 +288,7 @@ test('reconnect: after it was kept it may fail and be replaced like any other', 
   assert.equal(world.evaluate().placements[0]?.PreviousAllocation, id)
 })
 
-test('disconnect: a system job is unknown there, and nowhere else instead', () => {
+test('disconnect: system job becomes unknown and is not placed elsewhere', () => {
   const world = new World(2)
   const Disconnect = { LostAfter: nsFromMs(HOUR_MS) }
   world.register(aJob({ Type: 'system', groups: [aGroup({ Disconnect })] }))
@@ -294,7 +297,7 @@ test('disconnect: a system job is unknown there, and nowhere else instead', () =
   const { id, plan } = silence(world)
   assert.deepEqual([plan.stops, plan.placements], [[], []])
   assert.equal(world.rows.get(id)?.ClientStatus, 'unknown')
-  assert.equal(plan.followUps[0]?.TriggeredBy, 'max-disconnect-timeout')
+  assert.equal(plan.followUpEvaluations[0]?.TriggeredBy, 'max-disconnect-timeout')
   const back = comeBack(world, id)
   assert.equal(back.updates[0]?.AllocStates?.at(-1)?.Value, 'running')
   assert.equal(world.settle(), 0)

@@ -11,7 +11,7 @@ const DRAIN = {
   StartedAt: '0001-01-01T00:00:00Z',
 }
 
-/** One runs; its node is drained, another is free. */
+/** One allocation runs on a draining node; another node is free. */
 function draining(type = 'service', group: Input<TaskGroup> = {}) {
   const world = new World(2)
   world.register(aJob({ Type: type, groups: [aGroup(group)] }))
@@ -23,13 +23,13 @@ function draining(type = 'service', group: Input<TaskGroup> = {}) {
   return { world, row }
 }
 
-test('drain: the node alone moves nothing', () => {
+test('drain: draining node alone migrates nothing', () => {
   const { world } = draining()
   const { stops, placements } = world.evaluate({ TriggeredBy: 'node-drain' })
   assert.deepEqual([stops, placements], [[], []])
 })
 
-test('drain: what is marked moves, under its name and linked', () => {
+test('drain: marked allocation migrates with its name and links', () => {
   const { world, row } = draining()
   world.report(row, { DesiredTransition: { Migrate: true } })
   const { stops, placements, deployment } = world.evaluate({ TriggeredBy: 'node-drain' })
@@ -44,16 +44,16 @@ test('drain: what is marked moves, under its name and linked', () => {
   assert.equal(deployment, undefined, 'a move is no deployment')
 })
 
-test('drain: what finds no other place is stopped all the same', () => {
+test('drain: allocation without another feasible node is stopped anyway', () => {
   const { world, row } = draining()
   world.report(row, { DesiredTransition: { Migrate: true } })
   world.nodes = world.nodes.filter((node) => node.ID === row.NodeID)
-  const { stops, placements, blocked } = world.evaluate({ TriggeredBy: 'node-drain' })
+  const { stops, placements, blockedEvaluation } = world.evaluate({ TriggeredBy: 'node-drain' })
   assert.deepEqual([stops.length, placements.length], [1, 0])
-  assert.ok(blocked)
+  assert.ok(blockedEvaluation)
 })
 
-test('drain: batch work at the deadline is stopped, and keeps its place in the count', () => {
+test('drain: batch work is stopped at the deadline and still counts', () => {
   const { world, row } = draining('batch')
   world.report(row, { DesiredTransition: { Migrate: true, MigrateDisablePlacement: true } })
   const { stops, placements } = world.evaluate({ TriggeredBy: 'node-drain' })
@@ -61,7 +61,7 @@ test('drain: batch work at the deadline is stopped, and keeps its place in the c
   assert.equal(world.settle(), 0)
 })
 
-test('drain: batch work at the deadline of which there is a newer version is run again', () => {
+test('drain: batch work with a newer version runs again after the deadline', () => {
   const { world, row } = draining('batch')
   world.report(row, { DesiredTransition: { Migrate: true, MigrateDisablePlacement: true } })
   world.register({ ...aJob({ Type: 'batch' }), Meta: { changed: 'yes' } })
@@ -72,7 +72,7 @@ test('drain: batch work at the deadline of which there is a newer version is run
   assert.equal(world.settle(), 0, 'and not once more')
 })
 
-test('drain: a system job leaves the node and does not return to it', () => {
+test('drain: system job stops on the node and is not placed there again', () => {
   const world = new World(2)
   world.register(aJob({ Type: 'system' }))
   world.obey()
@@ -85,7 +85,7 @@ test('drain: a system job leaves the node and does not return to it', () => {
   assert.deepEqual([stops.map((one) => one.ID), placements], [[row?.ID], []])
 })
 
-test('drain: sticky data draws a replacement to where it is', () => {
+test('drain: sticky disk prefers the node of its data', () => {
   const world = new World(3)
   world.register(aJob({ groups: [aGroup({ EphemeralDisk: { Sticky: true } })] }))
   world.obey()

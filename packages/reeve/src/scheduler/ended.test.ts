@@ -15,7 +15,7 @@ import {
   seeded,
 } from '../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
-import { bestScores, type AllocationRow } from '../model/index.ts'
+import { decodeTopScores, type AllocationRow } from '../model/index.ts'
 import { schedule } from './schedule.ts'
 
 function names(rows: readonly AllocationRow[]): readonly string[] {
@@ -26,7 +26,7 @@ function count(job: Job, running: number): readonly AllocationRow[] {
   return Array.from({ length: running }, (_, index) => anAllocation({ job, index }))
 }
 
-test('schedule: what a dead node had is lost and replaced under its name', () => {
+test('schedule: allocations of a down node are lost and replaced with their names', () => {
   const job = aJob({ groups: [aGroup({ Count: 2 })] })
   const allocations = count(job, 2)
   const alive = aNode({ ID: anId('node', 2) })
@@ -51,7 +51,7 @@ test('schedule: what a dead node had is lost and replaced under its name', () =>
   assert.ok(placements.every((row) => row.RescheduleTracker === undefined))
 })
 
-test('schedule: what a forgotten node had is lost', () => {
+test('schedule: allocations of a purged node are lost', () => {
   const job = aJob()
   const allocations = [anAllocation({ job, NodeID: anId('node', 9) })]
   const { stops, placements } = planFor({ job, allocations })
@@ -59,7 +59,7 @@ test('schedule: what a forgotten node had is lost', () => {
   assert.equal(placements.length, 1)
 })
 
-test('schedule: a draining node keeps what nobody marked', () => {
+test('schedule: draining node keeps unmarked allocations', () => {
   const job = aJob()
   const drained = aNode({
     SchedulingEligibility: 'ineligible',
@@ -74,7 +74,7 @@ test('schedule: a draining node keeps what nobody marked', () => {
   assert.deepEqual([stops, placements], [[], []])
 })
 
-test('schedule: a marked allocation moves to another node under its name', () => {
+test('schedule: marked allocation migrates to another node with its name', () => {
   const job = aJob()
   const allocations = [anAllocation({ job, DesiredTransition: { Migrate: true } })]
   const parts = {
@@ -88,7 +88,7 @@ test('schedule: a marked allocation moves to another node under its name', () =>
   assert.equal(annotations.DesiredTGUpdates['app']?.Stop, 0)
 })
 
-test('schedule: a marked allocation that shall not be replaced is stopped and keeps its place', () => {
+test('schedule: marked allocation without replacement is stopped and still counts', () => {
   const job = aJob({ Type: 'batch' })
   const transition = { Migrate: true, MigrateDisablePlacement: true }
   const allocations = [anAllocation({ job, DesiredTransition: transition })]
@@ -117,14 +117,14 @@ for (const { name, type, client, places } of endings)
     assert.equal(placements.length, places)
   })
 
-test('schedule: a new version of a batch job runs again where the old one has finished', () => {
+test('schedule: new version of a completed batch job runs again', () => {
   const before = aJob({ Type: 'batch' })
   const job = { ...before, Priority: 60, Version: 1 }
   const allocations = [anAllocation({ job: before, ClientStatus: 'complete' })]
   assert.equal(planFor({ job, versions: [before], allocations }).placements.length, 1)
 })
 
-test('schedule: finished work counts also when it was told to stop meanwhile', () => {
+test('schedule: completed work counts even if it was stopped meanwhile', () => {
   const job = aJob({ Type: 'batch' })
   const places = (fields: Partial<AllocationRow>): number => {
     const row = anAllocation({ job, ClientStatus: 'complete', DesiredStatus: 'stop', ...fields })
@@ -147,12 +147,15 @@ function failed(job: Job, endedMs: number, fields: Partial<AllocationRow> = {}):
   })
 }
 
-test('schedule: a failed service waits for its delay, in an evaluation of its own', () => {
+test('schedule: failed service waits for its delay in a follow-up evaluation', () => {
   const job = aJob()
   const row = failed(job, NOW_MS)
-  const { placements, notes, followUps, evaluation } = planFor({ job, allocations: [row] })
+  const { placements, attributeUpdates, followUpEvaluations, evaluation } = planFor({
+    job,
+    allocations: [row],
+  })
   assert.deepEqual(placements, [])
-  const [follow] = followUps
+  const [follow] = followUpEvaluations
   assert.ok(follow)
   assert.deepEqual([...Value.Errors(Evaluation, follow)], [])
   assert.equal(follow.WaitUntil, isoFromMs(NOW_MS + 30_000))
@@ -160,48 +163,48 @@ test('schedule: a failed service waits for its delay, in an evaluation of its ow
   assert.equal(follow.PreviousEval, evaluation.ID)
   assert.equal(evaluation.NextEval, follow.ID)
   assert.deepEqual(
-    notes.map((note) => [note.ID, note.FollowupEvalID]),
+    attributeUpdates.map((note) => [note.ID, note.FollowupEvalID]),
     [[row.ID, follow.ID]],
   )
 })
 
-test('schedule: the clock of a node that is ahead does not delay a replacement', () => {
+test('schedule: node clock that is ahead does not delay a replacement', () => {
   const job = aJob()
-  const { followUps } = planFor({ job, allocations: [failed(job, NOW_MS + 86_400_000)] })
+  const { followUpEvaluations } = planFor({ job, allocations: [failed(job, NOW_MS + 86_400_000)] })
   assert.deepEqual(
-    followUps.map((follow) => follow.WaitUntil),
+    followUpEvaluations.map((follow) => follow.WaitUntil),
     [isoFromMs(NOW_MS + 30_000)],
   )
 })
 
-test('schedule: one that waits already is not made to wait twice', () => {
+test('schedule: allocation with a pending follow-up gets no second one', () => {
   const job = aJob()
   const row = failed(job, NOW_MS, { FollowupEvalID: anId('eval', 7) })
-  const { placements, notes, followUps } = planFor({ job, allocations: [row] })
-  assert.deepEqual([placements, notes, followUps], [[], [], []])
+  const { placements, attributeUpdates, followUpEvaluations } = planFor({ job, allocations: [row] })
+  assert.deepEqual([placements, attributeUpdates, followUpEvaluations], [[], [], []])
 })
 
-test('schedule: those that are due together share an evaluation', () => {
+test('schedule: allocations due together share a follow-up', () => {
   const job = aJob({ groups: [aGroup({ Count: 3 })] })
   const rows = [9_000, 5_000, 0].map((ms, index) =>
     failed(job, NOW_MS - ms, { ID: anId('alloc', index + 1), Name: `web.app[${index}]` }),
   )
-  const { followUps, notes } = planFor({ job, allocations: rows })
+  const { followUpEvaluations, attributeUpdates } = planFor({ job, allocations: rows })
   assert.deepEqual(
-    followUps.map((follow) => [follow.WaitUntil, follow.TriggeredBy]),
+    followUpEvaluations.map((follow) => [follow.WaitUntil, follow.TriggeredBy]),
     [
       [isoFromMs(NOW_MS + 21_000), 'alloc-reschedule'],
       [isoFromMs(NOW_MS + 30_000), 'alloc-failure'],
     ],
   )
-  const [first, second] = followUps.map((follow) => follow.ID)
+  const [first, second] = followUpEvaluations.map((follow) => follow.ID)
   assert.deepEqual(
-    notes.map((note) => note.FollowupEvalID),
+    attributeUpdates.map((note) => note.FollowupEvalID),
     [first, first, second],
   )
 })
 
-test('schedule: when its time has come it is placed elsewhere, and remembers', () => {
+test('schedule: due allocation is placed elsewhere with its reschedule history', () => {
   const job = aJob()
   const row = failed(job, NOW_MS - 30_000)
   const { placements, stops, annotations } = planFor({ nodes: 2, job, allocations: [row] })
@@ -225,23 +228,26 @@ test('schedule: when its time has come it is placed elsewhere, and remembers', (
   assert.equal(annotations.DesiredTGUpdates['app']?.RescheduleNow, 1)
 })
 
-test('schedule: the node on which it failed is better than none', () => {
+test('schedule: node of the failure is used if no other fits', () => {
   const job = aJob()
   const { placements } = planFor({ nodes: 1, job, allocations: [failed(job, NOW_MS - 30_000)] })
   assert.equal(placements[0]?.NodeID, anId('node', 1))
-  assert.equal(bestScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['node-reschedule-penalty'], -1)
+  assert.equal(
+    decodeTopScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['node-reschedule-penalty'],
+    -1,
+  )
 })
 
-test('schedule: one that cannot be placed again stays to be tried, and says so', () => {
+test('schedule: failed reschedule attempt is recorded and retried', () => {
   const job = aJob({ Constraints: [{ LTarget: '${node.class}', RTarget: 'none' }] })
   const row = failed(job, NOW_MS - 30_000)
-  const { stops, notes, blocked } = planFor({ job, allocations: [row] })
+  const { stops, attributeUpdates, blockedEvaluation } = planFor({ job, allocations: [row] })
   assert.deepEqual(stops, [])
-  assert.equal(notes[0]?.RescheduleTracker?.LastReschedule, 'failed to place')
-  assert.ok(blocked)
+  assert.equal(attributeUpdates[0]?.RescheduleTracker?.LastReschedule, 'failed to place')
+  assert.ok(blockedEvaluation)
 })
 
-test('schedule: a batch job that used up its attempts keeps its failure and ends', () => {
+test('schedule: batch job without attempts left keeps its failure', () => {
   const job = aJob({ Type: 'batch' })
   const tracker = {
     Events: [
@@ -250,30 +256,33 @@ test('schedule: a batch job that used up its attempts keeps its failure and ends
     LastReschedule: 'ok',
   }
   const row = failed(job, NOW_MS, { RescheduleTracker: tracker })
-  const { placements, stops, notes, followUps } = planFor({ job, allocations: [row] })
-  assert.deepEqual([placements, stops, notes, followUps], [[], [], [], []])
+  const { placements, stops, attributeUpdates, followUpEvaluations } = planFor({
+    job,
+    allocations: [row],
+  })
+  assert.deepEqual([placements, stops, attributeUpdates, followUpEvaluations], [[], [], [], []])
 })
 
-test('schedule: one whose follow-up is over before its time gets another', () => {
+test('schedule: allocation whose follow-up ended early gets another', () => {
   const job = aJob()
   const row = failed(job, NOW_MS, { FollowupEvalID: anId('eval', 7) })
   const plan = (over: readonly string[]) => planFor({ job, allocations: [row], over })
-  assert.deepEqual([plan([]).notes, plan([]).followUps], [[], []])
-  const { notes, followUps } = plan([anId('eval', 7)])
+  assert.deepEqual([plan([]).attributeUpdates, plan([]).followUpEvaluations], [[], []])
+  const { attributeUpdates, followUpEvaluations } = plan([anId('eval', 7)])
   assert.deepEqual(
-    followUps.map((follow) => [follow.ID, follow.WaitUntil]),
-    [[notes[0]?.FollowupEvalID, isoFromMs(NOW_MS + 30_000)]],
+    followUpEvaluations.map((follow) => [follow.ID, follow.WaitUntil]),
+    [[attributeUpdates[0]?.FollowupEvalID, isoFromMs(NOW_MS + 30_000)]],
   )
 })
 
-test('schedule: a follow-up that another evaluation settles has its turn all the same', () => {
+test('schedule: follow-up completed by another evaluation is still honored', () => {
   const job = aJob()
   const follow = anId('eval', 7)
   const row = failed(job, NOW_MS - 27_000, { FollowupEvalID: follow })
   const plan = (settles: readonly string[]) =>
     schedule(aCluster({ nodes: 2, job, allocations: [row] }), anEvaluation(job), {
       ...seeded(1),
-      settles: settles.map((ID) => ({ ID, TriggeredBy: 'alloc-reschedule' })),
+      coalescedEvaluations: settles.map((ID) => ({ ID, TriggeredBy: 'alloc-reschedule' })),
     })
   assert.equal(plan([]).placements.length, 0)
   assert.equal(plan([follow]).placements.length, 1)

@@ -9,13 +9,13 @@ const MINUTE_MS = 60_000
 /** Two of these fill a node. */
 const HALF_A_NODE = { CPU: 1_900 }
 
-/** `user` is what a new version changes: the task has to be replaced. */
+/** New versions change `user`, which requires a replacement. */
 function service(user: string, group: Input<TaskGroup> = {}, fields: Input<Job> = {}): Job {
   const Tasks = [aTask({ User: user, Resources: HALF_A_NODE })]
   return aJob({ ...fields, groups: [aGroup({ Count: 2, Tasks, ...group })] })
 }
 
-/** A world of one node on which the first version is rolled out. */
+/** A cluster of one node on which the first version is deployed. */
 function running(group: Input<TaskGroup> = {}, fields: Input<Job> = {}): World {
   const world = new World(1)
   world.register(service('a', group, fields))
@@ -35,7 +35,7 @@ function versions(rows: readonly AllocationRow[]): readonly string[] {
 
 const FIRST = ['web.app[0] version 0', 'web.app[1] version 0']
 
-test('failed deployment: what is lost without capacity is placed when a node joins', () => {
+test('failed deployment: lost allocation is placed when a node joins', () => {
   const world = new World(1)
   world.register(service('a'))
   world.health(world.live, true)
@@ -44,15 +44,15 @@ test('failed deployment: what is lost without capacity is placed when a node joi
   const lost = world.evaluate({ TriggeredBy: 'node-update' })
   assert.deepEqual(lost.placements, [])
   assert.equal(lost.stops.length, 2)
-  assert.ok(lost.blocked)
-  assert.deepEqual(lost.blocked.QueuedAllocations, { app: 2 })
-  assert.equal(lost.blocked.FailedTGAllocs?.['app']?.CoalescedFailures, 1)
+  assert.ok(lost.blockedEvaluation)
+  assert.deepEqual(lost.blockedEvaluation.QueuedAllocations, { app: 2 })
+  assert.equal(lost.blockedEvaluation.FailedTGAllocs?.['app']?.CoalescedFailures, 1)
 
-  const again = world.evaluate({ ...lost.blocked, TriggeredBy: 'queued-allocs' })
+  const again = world.evaluate({ ...lost.blockedEvaluation, TriggeredBy: 'queued-allocs' })
   assert.deepEqual([again.evaluation.Status, again.placements], ['blocked', []])
 
   join(world, 9)
-  const { placements, evaluation } = world.evaluate({ ...lost.blocked })
+  const { placements, evaluation } = world.evaluate({ ...lost.blockedEvaluation })
   assert.deepEqual(versions(placements), FIRST)
   assert.deepEqual([evaluation.Status, evaluation.QueuedAllocations], ['complete', { app: 0 }])
   assert.ok(placements.every((row) => row.DeploymentID === undefined))
@@ -115,13 +115,13 @@ for (const { name, strike } of causes)
         const first = world.evaluate({ TriggeredBy: 'node-update' })
         if (!hasCapacity) {
           assert.deepEqual(first.placements, [])
-          assert.ok(first.blocked, 'an evaluation waits for capacity')
+          assert.ok(first.blockedEvaluation, 'an evaluation waits for capacity')
           for (const [ID, SchedulingEligibility] of others)
             world.setNode(ID, { SchedulingEligibility })
         }
         world.obey()
         join(world, 3)
-        if (!hasCapacity) world.evaluate({ ...first.blocked })
+        if (!hasCapacity) world.evaluate({ ...first.blockedEvaluation })
         world.settle()
         assert.equal(world.live.length, desired)
         const replacement = world.live.filter(
@@ -132,7 +132,7 @@ for (const { name, strike } of causes)
         assert.equal(world.settle(), 0)
       })
 
-test('failed deployment: what ran the failed version well is replaced by the same version', () => {
+test('failed deployment: healthy allocation is replaced by the same version', () => {
   const world = running()
   join(world, 2)
   const [updated] = world.register(service('b')).placements
@@ -146,7 +146,7 @@ test('failed deployment: what ran the failed version well is replaced by the sam
   assert.equal(replacement?.JobVersion, 1)
 })
 
-test('failed deployment: what failed in it comes again as the last stable version', () => {
+test('failed deployment: failed allocation is replaced by the last stable version', () => {
   const world = running()
   join(world, 2)
   const [inside] = world.register(service('b')).placements
@@ -156,7 +156,7 @@ test('failed deployment: what failed in it comes again as the last stable versio
   world.setDeployment({ Status: 'failed' })
   const early = world.evaluate()
   assert.deepEqual(early.placements, [], 'its reschedule delay is not over')
-  assert.equal(early.followUps.length, 1)
+  assert.equal(early.followUpEvaluations.length, 1)
   world.nowMs += MINUTE_MS
   const { placements } = world.evaluate()
   assert.deepEqual(
@@ -168,7 +168,7 @@ test('failed deployment: what failed in it comes again as the last stable versio
   assert.equal(world.settle(), 0)
 })
 
-test('failed deployment: a first version that fails goes on by its reschedule policy', () => {
+test('failed deployment: first version follows its reschedule policy', () => {
   const world = new World(1)
   const placed = world.register(service('a')).placements
   world.health(placed, false)
@@ -178,7 +178,7 @@ test('failed deployment: a first version that fails goes on by its reschedule po
   assert.deepEqual(versions(world.evaluate().placements), FIRST)
 })
 
-test('failed deployment: a policy without attempts leaves what failed as it is', () => {
+test('failed deployment: policy without attempts keeps the failure', () => {
   const world = new World(1)
   const policy = { ReschedulePolicy: { Attempts: 0, Unlimited: false } }
   const placed = world.register(service('a', policy)).placements
@@ -188,7 +188,7 @@ test('failed deployment: a policy without attempts leaves what failed as it is',
   assert.deepEqual(world.evaluate().placements, [])
 })
 
-test('failed deployment: a count that grew with the failed version is reached all the same', () => {
+test('failed deployment: count increased by the failed version is still reached', () => {
   const world = running()
   join(world, 2)
   world.register(service('b', { Count: 4, Update: { Canary: 1 } }))
@@ -199,7 +199,7 @@ test('failed deployment: a count that grew with the failed version is reached al
   assert.deepEqual(versions(world.live), [...FIRST, 'web.app[2] version 0', 'web.app[3] version 0'])
 })
 
-test('canary: growth waits for the promotion, also while the count is repaired', () => {
+test('canary: growth waits for promotion, also while replacing', () => {
   const world = running()
   join(world, 2)
   join(world, 3)
@@ -209,19 +209,19 @@ test('canary: growth waits for the promotion, also while the count is repaired',
   assert.deepEqual(versions(world.evaluate().placements), [`${victim?.Name} version 0`])
 })
 
-test('failed deployment: a blocked evaluation waits for any class that the older version fits', () => {
+test('failed deployment: blocked evaluation accepts any class for an older version', () => {
   const world = running()
   const large = [{ LTarget: '${node.class}', RTarget: 'large', Operand: '=' }]
   world.register({ ...service('b'), Constraints: large })
   world.setDeployment({ Status: 'failed' })
   world.setNode(world.nodes[0]?.ID ?? '', { Status: 'down' })
-  const { blocked } = world.evaluate({ TriggeredBy: 'node-update' })
-  assert.equal(blocked?.EscapedComputedClass, true)
+  const { blockedEvaluation } = world.evaluate({ TriggeredBy: 'node-update' })
+  assert.equal(blockedEvaluation?.EscapedComputedClass, true)
   join(world, 2)
-  assert.deepEqual(versions(world.evaluate({ ...blocked }).placements), FIRST)
+  assert.deepEqual(versions(world.evaluate({ ...blockedEvaluation }).placements), FIRST)
 })
 
-test('failed deployment: without an older version the job goes on with its own', () => {
+test('failed deployment: without an older version the current one is used', () => {
   const world = new World(nodes(2))
   world.register(service('a'))
   world.setDeployment({ Status: 'failed' })
@@ -231,7 +231,7 @@ test('failed deployment: without an older version the job goes on with its own',
 })
 
 for (const status of ['failed', 'paused'] as const)
-  test(`${status} deployment of a system job: a node that joins gets the last stable version`, () => {
+  test(`${status} deployment of a system job: joining node gets the last stable version`, () => {
     const system = (user: string): Job =>
       aJob({ Type: 'system', groups: [aGroup({ Tasks: [aTask({ User: user })] })] })
     const world = new World(2)
@@ -251,7 +251,7 @@ for (const status of ['failed', 'paused'] as const)
     assert.equal(world.settle(), 0)
   })
 
-test('failed deployment of a system job: a preempted one comes again when capacity comes', () => {
+test('failed deployment of a system job: preempted allocation returns with capacity', () => {
   const Tasks = [aTask({ Resources: { CPU: 3_000 } })]
   const world = new World(2)
   world.register(aJob({ Type: 'system', groups: [aGroup({ Tasks })] }))
@@ -270,7 +270,7 @@ test('failed deployment of a system job: a preempted one comes again when capaci
   )
 })
 
-test('sysbatch: has no deployments, so a lost node changes nothing elsewhere', () => {
+test('sysbatch: has no deployments; a lost node affects no other', () => {
   const world = new World(2)
   world.register(aJob({ Type: 'sysbatch', groups: [aGroup()] }))
   world.health(world.live, true)
@@ -285,7 +285,7 @@ test('sysbatch: has no deployments, so a lost node changes nothing elsewhere', (
 })
 
 for (const isCollected of [false, true])
-  test(`failed deployment: a version that never was stable is not gone back to${isCollected ? ', also when its deployment is collected' : ''}`, () => {
+  test(`failed deployment: never-stable version is not used${isCollected ? ', also when its deployment is collected' : ''}`, () => {
     const world = new World(nodes(2))
     world.register(service('a'))
     const first = world.deployment?.ID ?? ''

@@ -1,13 +1,19 @@
-export { explainGroupSteps } from './explain/explain-group.ts'
-export type { ExplainOptions, KnownInstance } from './explain/explain-group.ts'
-export { changeText } from './explain/changes.ts'
-export { explanationOf } from './explain/explanation.ts'
-export type { ExplanationOptions } from './explain/explanation.ts'
+export {
+  explainGroupSteps,
+  type ExplainOptions,
+  type ExplanationOptions,
+  type InstanceStatus,
+  toExplanation,
+} from './explain/explain-group.ts'
+export { changeText } from './explain/remedies.ts'
 export type { Plan } from './plan.ts'
-export { mayReturnUntilMs } from './reconcile/disconnect.ts'
-export { REASONS } from './reconcile/reasons.ts'
-export { mayReschedule, reschedules } from './reconcile/reschedule.ts'
+export { reconnectDeadlineMs, STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
+export { hasRescheduleAttemptsLeft, isReschedulingEnabled } from './reconcile/reschedule.ts'
 export { schedule, scheduleSteps } from './schedule.ts'
-export type { ClusterView, PlacementSettings, SchedulingContext } from './view.ts'
-export { placeVolume, volumeNodeCheck } from './volumes/place-volume.ts'
-export type { VolumeNeighbours, VolumePlacement } from './volumes/place-volume.ts'
+export type { ClusterView, PlacementSettings, SchedulingContext } from './cluster-view.ts'
+export {
+  type NodeVolumeUsage,
+  placeVolume,
+  volumeNodeCheck,
+  type VolumePlacement,
+} from './place-volume.ts'

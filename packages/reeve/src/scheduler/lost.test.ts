@@ -20,7 +20,7 @@ function loseFirst(world: World) {
   return { row, plan: world.evaluate({ TriggeredBy: 'node-update' }) }
 }
 
-test('lost: replaced at once, linked, without counting as a failure', () => {
+test('lost: replaced immediately and linked, not counted as a failure', () => {
   const { row, plan } = loseFirst(running(aJob({ groups: [aGroup({ Count: 2 })] })))
   const lost = plan.stops.find((one) => one.ID === row.ID)
   const [placed] = plan.placements.filter((one) => one.PreviousAllocation === row.ID)
@@ -33,7 +33,7 @@ test('lost: replaced at once, linked, without counting as a failure', () => {
   assert.notEqual(placed?.NodeID, row.NodeID)
 })
 
-test('lost: a policy that never reschedules does not keep it away', () => {
+test('lost: replaced even if the policy never reschedules', () => {
   const group = aGroup({ ReschedulePolicy: { Attempts: 0, Unlimited: false } })
   assert.equal(loseFirst(running(aJob({ groups: [group] }))).plan.placements.length, 1)
 })
@@ -44,7 +44,7 @@ const fates = [
   { name: 'is gone', status: undefined },
 ] as const
 for (const { name, status } of fates)
-  test(`lost: it is said that the node ${name}`, () => {
+  test(`lost: description tells that the node ${name}`, () => {
     const world = running(aJob({ groups: [aGroup()] }), 2)
     const [row] = world.live
     assert.ok(row)
@@ -63,14 +63,14 @@ const stoppedJobs = [
   { name: 'a job on a node that may come back', type: 'service', node: 'disconnected' },
 ] as const
 for (const { name, type, node, ...rest } of stoppedJobs)
-  test(`lost: what ${name} was told to stop and did not is lost with its node`, () => {
+  test(`lost: stopping allocation is lost with its node: ${name}`, () => {
     const world = running(aJob({ Type: type, groups: [aGroup()] }), 1)
     const [row] = world.live
     assert.ok(row)
     world.report(row, { DesiredStatus: 'stop' })
     world.setNode(row.NodeID, { Status: node })
-    const { notes } = world.evaluate({ TriggeredBy: 'node-update' })
-    const found = notes.find((one) => one.ID === row.ID)?.ClientStatus
+    const { attributeUpdates } = world.evaluate({ TriggeredBy: 'node-update' })
+    const found = attributeUpdates.find((one) => one.ID === row.ID)?.ClientStatus
     assert.equal(found, 'status' in rest ? rest.status : undefined)
   })
 
@@ -89,12 +89,12 @@ const waits = [
   { name: 'as long as its tasks may take to stop', killMs: 20_000, waitMs: 80_000 },
 ]
 for (const { name, killMs, waitMs } of waits)
-  test(`lost: what stops itself is waited for, ${name}`, () => {
+  test(`lost: waits for stop_on_client_after, ${name}`, () => {
     const world = running(alone(killMs))
     const { row, plan } = loseFirst(world)
     assert.deepEqual(plan.placements, [])
     assert.ok(plan.stops.every((one) => one.ClientStatus === 'lost'))
-    const [follow] = plan.followUps
+    const [follow] = plan.followUpEvaluations
     assert.deepEqual(
       [follow?.TriggeredBy, follow?.WaitUntil],
       ['alloc-failure', isoFromMs(world.nowMs + waitMs)],
@@ -114,10 +114,10 @@ const turns = [
   { name: 'carried out before, when there was no room', over: true },
 ]
 for (const { name, over } of turns)
-  test(`lost: a clock that was set back waits no longer than the follow-up, ${name}`, () => {
+  test(`lost: clock set back waits no longer than the follow-up, ${name}`, () => {
     const world = running(alone(0))
     const { row, plan } = loseFirst(world)
-    const [follow] = plan.followUps
+    const [follow] = plan.followUpEvaluations
     assert.ok(follow)
     world.nowMs -= 100_000
     assert.deepEqual(world.evaluate().placements, [], 'the follow-up is still to come')
@@ -127,7 +127,7 @@ for (const { name, over } of turns)
     assert.ok(placements.some((one) => one.PreviousAllocation === row.ID))
   })
 
-test('lost: what nobody needs any more is not replaced after the wait', () => {
+test('lost: surplus allocation is not replaced after the wait', () => {
   const world = running(alone(0))
   loseFirst(world)
   const job = alone(0)

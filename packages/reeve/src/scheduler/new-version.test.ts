@@ -16,7 +16,7 @@ function version(job: Job, number: number): Job {
   return { ...job, Version: number, CreateIndex: 1 }
 }
 
-test('schedule: a changed task replaces every allocation, each under its name', () => {
+test('schedule: changed task replaces every allocation with its name', () => {
   const group = { Count: 2, Update: { MaxParallel: 2 } }
   const before = version(aJob({ groups: [aGroup(group)] }), 0)
   const tasks = [aTask({ Config: { command: '/bin/false' } })]
@@ -33,7 +33,7 @@ test('schedule: a changed task replaces every allocation, each under its name', 
   assert.equal(annotations.DesiredTGUpdates['app']?.DestructiveUpdate, 2)
 })
 
-test('schedule: a replacement may use the room of what it replaces', () => {
+test('schedule: replacement can use the resources of its predecessor', () => {
   const big = { Resources: { CPU: 3_000 } }
   const before = version(aJob({ groups: [aGroup({ Tasks: [aTask(big)] })] }), 0)
   const tasks = [aTask({ ...big, User: 'x' })]
@@ -42,21 +42,21 @@ test('schedule: a replacement may use the room of what it replaces', () => {
   assert.deepEqual([placements.length, stops.length], [1, 1])
 })
 
-test('schedule: what cannot be replaced goes on running', () => {
+test('schedule: allocation that cannot be replaced keeps running', () => {
   const before = version(aJob(), 0)
   const tasks = [aTask({ Resources: { CPU: 9_000 } })]
   const job = version(aJob({ groups: [aGroup({ Tasks: tasks })] }), 1)
-  const { placements, stops, blocked, evaluation } = planFor({
+  const { placements, stops, blockedEvaluation, evaluation } = planFor({
     job,
     versions: [before],
     allocations: count(before, 1),
   })
   assert.deepEqual([placements, stops], [[], []])
   assert.deepEqual(evaluation.QueuedAllocations, { app: 1 })
-  assert.ok(blocked)
+  assert.ok(blockedEvaluation)
 })
 
-test('schedule: a changed service is taken over in place', () => {
+test('schedule: changed service is updated in place', () => {
   const before = version(aJob(), 0)
   const job = version(aJob({ groups: [aGroup({ Services: [{ Name: 's' }] })] }), 1)
   const allocations = count(before, 1)
@@ -72,7 +72,7 @@ test('schedule: a changed service is taken over in place', () => {
   )
 })
 
-test('schedule: a new constraint moves only what no longer meets it', () => {
+test('schedule: new constraint replaces only allocations that violate it', () => {
   const before = version(aJob({ groups: [aGroup({ Count: 2 })] }), 0)
   const rule = { LTarget: '${meta.rack}', RTarget: 'r2' }
   const job = version(aJob({ Constraints: [rule], groups: [aGroup({ Count: 2 })] }), 1)
@@ -94,7 +94,7 @@ test('schedule: a new constraint moves only what no longer meets it', () => {
   assert.equal(placements[0]?.NodeID, anId('node', 2))
 })
 
-test('schedule: a job that left a datacenter leaves it', () => {
+test('schedule: allocations leave a removed datacenter', () => {
   const before = version(aJob(), 0)
   const job = version(aJob({ Datacenters: ['eu-*'] }), 1)
   const there = aNode({ ID: anId('node', 2), Datacenter: 'eu-1' })
@@ -109,14 +109,14 @@ test('schedule: a job that left a datacenter leaves it', () => {
   assert.equal(placements[0]?.NodeID, there.ID)
 })
 
-test('schedule: after a purge an equal version number means nothing', () => {
+test('schedule: version numbers are not compared across a purge', () => {
   const job = { ...aJob(), CreateIndex: 50 }
   const allocations = [anAllocation({ job, CreateIndex: 10 })]
   const { placements, stops } = planFor({ job, allocations })
   assert.deepEqual([placements.length, stops.length], [1, 1])
 })
 
-test('schedule: an allocation whose version is no longer kept is replaced', () => {
+test('schedule: allocation of a deleted version is replaced', () => {
   const job = version(aJob(), 9)
   const allocations = [anAllocation({ job: version(aJob(), 1) })]
   const { placements, stops } = planFor({ job, allocations })

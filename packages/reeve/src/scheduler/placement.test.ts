@@ -14,7 +14,7 @@ import {
   planFor,
   seeded,
 } from '../../test/build/index.ts'
-import { bestScores, metricsView } from '../model/index.ts'
+import { decodeTopScores, expandMetrics } from '../model/index.ts'
 import { schedule } from './schedule.ts'
 
 function nodeOf(number: number, fields: Partial<Node> = {}): Node {
@@ -36,7 +36,7 @@ function placed(job: Job, cluster: readonly Node[]): readonly number[] {
 const DOWN = aNode().Drivers['raw_exec']
 assert.ok(DOWN)
 
-// Which nodes can run it. Each cluster has one node that can, the second.
+// Feasibility. In each cluster only the second node is feasible.
 
 const rules: readonly {
   name: string
@@ -155,7 +155,7 @@ const rules: readonly {
   },
 ]
 for (const { name, job, group, bad, good, reason } of rules)
-  test(`placement: ${name} is passed over`, () => {
+  test(`placement: ${name} is filtered`, () => {
     const cluster = [nodeOf(1, { NodeClass: 'x', ...bad }), nodeOf(2, good)]
     const wanted = aJob({ ...job, groups: [aGroup(group)] })
     const { placements } = planFor({ job: wanted, nodes: cluster })
@@ -163,7 +163,7 @@ for (const { name, job, group, bad, good, reason } of rules)
       placements.map((row) => row.NodeID),
       [anId('node', 2)],
     )
-    const metrics = metricsView(placements[0]?.Metrics ?? {})
+    const metrics = expandMetrics(placements[0]?.Metrics ?? {})
     assert.equal(metrics.NodesEvaluated, reason === undefined ? 1 : 2)
     assert.deepEqual(metrics.ConstraintFiltered, reason === undefined ? null : { [reason]: 1 })
     assert.equal(metrics.NodesFiltered, reason === undefined ? 0 : 1)
@@ -171,12 +171,12 @@ for (const { name, job, group, bad, good, reason } of rules)
     assert.deepEqual(metrics.ClassFiltered, reason === undefined ? null : { [filteredClass]: 1 })
   })
 
-test('placement: the pool of all nodes is every pool', () => {
+test('placement: pool "all" contains every pool', () => {
   const cluster = [nodeOf(1, { NodePool: 'gpu' })]
   assert.deepEqual(placed(aJob({ NodePool: 'all' }), cluster), [1])
 })
 
-test('placement: devices are found nowhere', () => {
+test('placement: missing devices filter every node', () => {
   const job = aJob({
     groups: [aGroup({ Tasks: [aTask({ Resources: { Devices: [{ Name: 'gpu' }] } })] })],
   })
@@ -184,16 +184,16 @@ test('placement: devices are found nowhere', () => {
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.ConstraintFiltered, { 'missing devices': 1 })
 })
 
-test('placement: nodes of one class are counted under the constraint that refused them', () => {
+test('placement: nodes of a class are counted under the violated constraint', () => {
   const job = aJob({ Constraints: [{ LTarget: '${attr.kernel.name}', RTarget: 'plan9' }] })
   const { evaluation } = planFor({ job, nodes: nodes(5) })
   const metrics = evaluation.FailedTGAllocs?.['app']
   assert.deepEqual(metrics?.ConstraintFiltered, { '${attr.kernel.name} = plan9': 5 })
 })
 
-// Which of them it gets.
+// Ranking.
 
-test('placement: the fullest node that still has room', () => {
+test('placement: binpack chooses the fullest node that fits', () => {
   const other = aJob({
     ID: 'other',
     groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 2_000 } })] })],
@@ -203,7 +203,7 @@ test('placement: the fullest node that still has room', () => {
   assert.equal(placements[0]?.NodeID, anId('node', 2))
 })
 
-test('placement: the emptiest when the cluster is set to spread', () => {
+test('placement: spread algorithm chooses the emptiest node', () => {
   const other = aJob({ ID: 'other' })
   const allocations = [1, 2].map((n) =>
     anAllocation({ job: other, ID: anId('alloc', n), NodeID: anId('node', n) }),
@@ -213,16 +213,16 @@ test('placement: the emptiest when the cluster is set to spread', () => {
   assert.equal(placements[0]?.NodeID, anId('node', 3))
 })
 
-test('placement: among equals the lowest id', () => {
+test('placement: ties go to the lowest ID', () => {
   assert.deepEqual(placed(aJob(), nodes(4)), [1])
 })
 
-test('placement: others of the group drive it away', () => {
+test('placement: anti-affinity to other allocations of the group', () => {
   const job = aJob({ groups: [aGroup({ Count: 3 })] })
   assert.deepEqual(placed(job, nodes(3)), [1, 2, 3])
 })
 
-test('placement: affinity draws, and a negative one drives away', () => {
+test('placement: positive and negative affinity', () => {
   const cluster = [
     nodeOf(1, { Meta: { disk: 'slow' } }),
     nodeOf(2),
@@ -234,7 +234,7 @@ test('placement: affinity draws, and a negative one drives away', () => {
   assert.deepEqual(placed(wants(-50, 'slow'), cluster), [2])
 })
 
-test('placement: a sticky disk draws its replacement back to the node', () => {
+test('placement: sticky disk prefers the previous node', () => {
   const disk = { EphemeralDisk: { Sticky: true } }
   const before = { ...aJob({ groups: [aGroup(disk)] }), CreateIndex: 1 }
   const tasks = [aTask({ User: 'x' })]
@@ -248,9 +248,9 @@ test('placement: a sticky disk draws its replacement back to the node', () => {
   assert.equal(placements[0]?.NodeID, anId('node', 3))
 })
 
-test('placement: the five best nodes are remembered, best first', () => {
+test('placement: stores the five top scores, best first', () => {
   const { placements } = planFor({ job: aJob(), nodes: nodes(9) })
-  const best = bestScores(placements[0]?.Metrics ?? {})
+  const best = decodeTopScores(placements[0]?.Metrics ?? {})
   assert.deepEqual(
     best.map(([id]) => id),
     [1, 2, 3, 4, 5].map((n) => anId('node', n)),
@@ -259,7 +259,7 @@ test('placement: the five best nodes are remembered, best first', () => {
 
 // Distinct hosts and properties.
 
-test('distinct_hosts: one of the job on each node', () => {
+test('distinct_hosts: one allocation of the job per node', () => {
   const job = aJob({
     Constraints: [{ Operand: 'distinct_hosts' }],
     groups: [aGroup({ Name: 'a' }), aGroup({ Name: 'b', Count: 2 })],
@@ -270,7 +270,7 @@ test('distinct_hosts: one of the job on each node', () => {
   assert.deepEqual(evaluation.FailedTGAllocs?.['b']?.ConstraintFiltered, { distinct_hosts: 2 })
 })
 
-test('distinct_hosts: of a group, others of the job do not count; switched off, none does', () => {
+test('distinct_hosts: of a group ignores other groups; false disables it', () => {
   const job = aJob({
     groups: [
       aGroup({ Name: 'a', Constraints: [{ Operand: 'distinct_hosts' }] }),
@@ -284,7 +284,7 @@ test('distinct_hosts: of a group, others of the job do not count; switched off, 
   assert.equal(planFor({ job, nodes: nodes(1) }).placements.length, 3)
 })
 
-test('distinct_hosts: what runs there already counts, what leaves does not', () => {
+test('distinct_hosts: counts existing allocations, not stopping ones', () => {
   const job = aJob({ Constraints: [{ Operand: 'distinct_hosts' }], groups: [aGroup({ Count: 2 })] })
   const runs = anAllocation({ job })
   const twoNodes = planFor({ job, nodes: nodes(2), allocations: [runs] })
@@ -303,7 +303,7 @@ test('distinct_hosts: what runs there already counts, what leaves does not', () 
   assert.equal(replaced.placements.length, 1)
 })
 
-test('distinct_property: so many for each value, and none without one', () => {
+test('distinct_property: limit per value; nodes without a value are filtered', () => {
   const cluster = [
     nodeOf(1, { Meta: { rack: 'r1' } }),
     nodeOf(2, { Meta: { rack: 'r1' } }),
@@ -323,7 +323,7 @@ test('distinct_property: so many for each value, and none without one', () => {
   assert.equal(planFor({ job: job('2'), nodes: cluster }).placements.length, 4)
 })
 
-// Room.
+// Capacity.
 
 const dimensions: readonly { name: string; group: Input<TaskGroup>; dimension: string }[] = [
   { name: 'processor', group: { Tasks: [aTask({ Resources: { CPU: 4_001 } })] }, dimension: 'cpu' },
@@ -345,7 +345,7 @@ const dimensions: readonly { name: string; group: Input<TaskGroup>; dimension: s
   },
 ]
 for (const { name, group, dimension } of dimensions)
-  test(`placement: too little ${name} is told`, () => {
+  test(`placement: reports exhausted ${name}`, () => {
     const full = aNode({
       ReservedResources: {
         ...aNode().ReservedResources,
@@ -356,7 +356,7 @@ for (const { name, group, dimension } of dimensions)
     assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { [dimension]: 1 })
   })
 
-test('placement: what the node keeps for itself is not given', () => {
+test('placement: reserved resources are not assigned', () => {
   const keeping = aNode({
     ReservedResources: {
       ...aNode().ReservedResources,
@@ -367,7 +367,7 @@ test('placement: what the node keeps for itself is not given', () => {
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { cpu: 1 })
 })
 
-test('placement: what was told to stop holds its room until the node says that it ended', () => {
+test('placement: stopping allocation holds resources until reported terminal', () => {
   const big = aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000 } })] })] })
   const other = { ...big, ID: 'other' }
   const stopping = anAllocation({ job: other, DesiredStatus: 'stop' })
@@ -376,7 +376,7 @@ test('placement: what was told to stop holds its room until the node says that i
   assert.equal(planFor({ job: big, allocations: [over] }).placements.length, 1)
 })
 
-test('placement: tasks that run one after the other share their room', () => {
+test('placement: sequential tasks share resources', () => {
   const job = aJob({
     groups: [
       aGroup({
@@ -390,7 +390,7 @@ test('placement: tasks that run one after the other share their room', () => {
   assert.equal(planFor({ job }).placements.length, 1)
 })
 
-test('placement: cores are given one by one, and never twice', () => {
+test('placement: each core is assigned once', () => {
   const job = aJob({
     groups: [aGroup({ Count: 3, Tasks: [aTask({ Resources: { Cores: 2, MemoryMB: 64 } })] })],
   })
@@ -405,7 +405,7 @@ test('placement: cores are given one by one, and never twice', () => {
   assert.deepEqual([failed?.DimensionExhausted, failed?.ResourcesExhausted], [{ cores: 1 }, null])
 })
 
-test('placement: free cores whose share others use are missing processor', () => {
+test('placement: free cores without CPU shares exhaust CPU', () => {
   const other = aJob({
     ID: 'other',
     groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000 } })] })],
@@ -415,7 +415,7 @@ test('placement: free cores whose share others use are missing processor', () =>
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { cpu: 1 })
 })
 
-test('placement: cores that the node keeps are passed over', () => {
+test('placement: reserved cores are skipped', () => {
   const job = aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { Cores: 1 } })] })] })
   const keeping = aNode({
     ReservedResources: {
@@ -427,7 +427,7 @@ test('placement: cores that the node keeps are passed over', () => {
   assert.deepEqual(placements[0]?.AllocatedResources.Tasks['main']?.Cpu.ReservedCores, [1])
 })
 
-test('placement: memory beyond the reservation only where the cluster allows it', () => {
+test('placement: memory oversubscription only if enabled', () => {
   const job = aJob({
     groups: [aGroup({ Tasks: [aTask({ Resources: { MemoryMB: 100, MemoryMaxMB: 400 } })] })],
   })
@@ -438,7 +438,7 @@ test('placement: memory beyond the reservation only where the cluster allows it'
   assert.deepEqual(memory(true), { MemoryMB: 100, MemoryMaxMB: 400 })
 })
 
-test('placement: ports are given and shown in both forms', () => {
+test('placement: ports are assigned and shown in both formats', () => {
   const network = {
     DynamicPorts: [
       { Label: 'http', To: 80 },
@@ -467,7 +467,7 @@ test('placement: ports are given and shown in both forms', () => {
   )
 })
 
-test('placement: a static port is on each node once', () => {
+test('placement: static port once per node', () => {
   const network = { ReservedPorts: [{ Label: 'ssh', Value: 22 }] }
   const job = aJob({ groups: [aGroup({ Count: 3, Networks: [network] })] })
   const { placements, evaluation } = planFor({ job, nodes: nodes(2) })
@@ -477,7 +477,7 @@ test('placement: a static port is on each node once', () => {
   })
 })
 
-test('placement: the network of a task gets its own ports', () => {
+test('placement: task network gets its own ports', () => {
   const tasks = [aTask({ Resources: { Networks: [{ DynamicPorts: [{ Label: 'db' }] }] } })]
   const { placements } = planFor({ job: aJob({ groups: [aGroup({ Tasks: tasks })] }) })
   const allocated = placements[0]?.AllocatedResources
@@ -487,9 +487,9 @@ test('placement: the network of a task gets its own ports', () => {
   assert.equal(allocated?.Shared.Ports, null)
 })
 
-test('placement: the time it took comes from the context, if that has a clock', () => {
+test('placement: allocation time uses the clock of the context, if any', () => {
   let now = 0
-  const context = { ...seeded(1), elapsedNs: () => (now += 500) }
+  const context = { ...seeded(1), monotonicNs: () => (now += 500) }
   const job = aJob()
   const { placements } = schedule(aCluster({ job }), anEvaluation(job), context)
   assert.equal(placements[0]?.Metrics.AllocationTime, 500)

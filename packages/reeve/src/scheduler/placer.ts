@@ -12,119 +12,143 @@ import {
   type PublicNode,
   type StoredMetrics,
 } from '../model/index.ts'
-import { baseSet, isInBaseSet, type BaseSet } from './feasible/base-set.ts'
-import { distinctReason, distinctRules, type DistinctRule } from './feasible/distinct.ts'
-import { nodeFilter, type NodeFilter } from './feasible/node-filter.ts'
-import { singleWriterRules } from './feasible/single-writer.ts'
-import type { NodeRule } from './feasible/node-rules.ts'
-import { canPreempt } from './preempt/can-preempt.ts'
-import { Preemption, type Preempting } from './preempt/preemption.ts'
+import {
+  readyNodesInPoolAndDatacenters,
+  isInPoolAndDatacenters,
+  type ReadyNodes,
+} from './feasibility/ready-nodes.ts'
+import {
+  firstViolation,
+  distinctConstraints,
+  type DistinctConstraint,
+  singleWriterConstraints,
+} from './feasibility/distinct-constraints.ts'
+import {
+  newFeasibilityChecker,
+  type FeasibilityChecker,
+  type FeasibilityRule,
+} from './feasibility/feasibility-rules.ts'
+import { canPreempt, type PreemptionResult, Preemptor } from './preemption/preemptor.ts'
 import { PlannedVictims, type Victim } from './preempt/victim.ts'
-import type { Proposed } from './proposed.ts'
-import { assignResources } from './rank/assign.ts'
-import { Candidates, type Selection } from './rank/candidates.ts'
-import { groupAsk, isParticular, type GroupAsk } from './rank/group-ask.ts'
-import { missingOn } from './rank/room.ts'
-import { SeenNodes } from './rank/seen-nodes.ts'
-import type { PlacementView, PlacementSettings, SchedulingContext } from './view.ts'
+import type { ProposedState } from './proposed-state.ts'
+import { assignResources } from './resources/assign-resources.ts'
+import { NodeRanker, type Selection } from './ranking/node-ranker.ts'
+import {
+  groupRequirements,
+  needsDiscreteResources,
+  type GroupRequirements,
+  exhaustedDimension,
+} from './resources/resource-fit.ts'
+import { PlacementMetricsBuilder } from './ranking/placement-metrics.ts'
+import type { PlacementView, PlacementSettings, SchedulingContext } from './cluster-view.ts'
 
 export interface PlacerOptions {
   readonly view: PlacementView
   readonly job: Job
   readonly evaluation: Evaluation
   readonly context: SchedulingContext
-  readonly proposed: Proposed
+  readonly proposed: ProposedState
 }
 
-/** One allocation to find a node for. */
+/** Request to place one allocation. */
 export interface PlaceRequest {
   readonly group: TaskGroup
   readonly index: number
-  readonly penalised?: ReadonlySet<string>
-  /** Tried alone first: its data is there. */
-  readonly preferred?: string
-  /** No other node will do. */
-  readonly only?: string
+  readonly penaltyNodeIds?: ReadonlySet<string>
+  /** Node that is tried first, because it has the data of the allocation. */
+  readonly preferredNodeId?: string
+  /** The only node that is allowed. */
+  readonly onlyNodeId?: string
 }
 
-export type Placed =
+export type PlaceResult =
   | {
       readonly ok: true
       readonly row: AllocationRow
-      /** Allocations of less important jobs that must go for it; their room counts as free. */
+      /** Preempted allocations of lower priority; their resources count as free. */
       readonly preempted?: readonly AllocationRow[]
     }
   | { readonly ok: false; readonly metrics: PlacementMetrics }
 
-/** What is worked out once for each group of the job. */
-interface GroupWork {
-  readonly ask: GroupAsk
-  readonly filter: NodeFilter
-  readonly distinct: readonly DistinctRule[]
-  /** Made at the first placement: an evaluation that only stops looks at no node. */
-  candidates?: Candidates
-  preemption?: Preemption
-  seen?: SeenNodes
-  /** What every allocation of the group is given, if it is given nothing particular. */
+/** Values computed once per group of the job. */
+interface GroupCache {
+  readonly requirements: GroupRequirements
+  readonly feasibility: FeasibilityChecker
+  readonly distinct: readonly DistinctConstraint[]
+  /**
+   * Created by the first placement: an evaluation that only stops allocations does not rank nodes.
+   */
+  ranker?: NodeRanker
+  preemptor?: Preemptor
+  metrics?: PlacementMetricsBuilder
+  /** Resources of every allocation of the group, if it needs no discrete ones. */
   resources?: AllocatedResources
 }
 
-/** Finds nodes for the allocations of one job, each placement seeing those before it. */
+/**
+ * Finds nodes for the allocations of one job. Each placement takes the earlier ones into account.
+ */
 export class Placer {
   readonly #options: PlacerOptions
-  readonly #work = new Map<string, GroupWork>()
-  readonly #planned = new PlannedVictims()
-  #base: BaseSet | undefined
+  readonly #groupCaches = new Map<string, GroupCache>()
+  readonly #plannedVictims = new PlannedVictims()
+  #readyNodes: ReadyNodes | undefined
 
   constructor(options: PlacerOptions) {
     this.#options = options
   }
 
-  /** The nodes of the job's pool and datacenters that take work. */
-  get base(): BaseSet {
-    this.#base ??= baseSet(this.#options.view, this.#options.job)
-    return this.#base
+  /** Ready nodes in the pool and datacenters of the job. */
+  get readyNodes(): ReadyNodes {
+    this.#readyNodes ??= readyNodesInPoolAndDatacenters(this.#options.view, this.#options.job)
+    return this.#readyNodes
   }
 
-  /** Places an allocation, or says what was looked at in vain. A placed one counts for the next. */
-  place(request: PlaceRequest): Placed {
+  /**
+   * Places an allocation and adds it to the proposed state, or returns metrics of the failed
+   * search.
+   */
+  place(request: PlaceRequest): PlaceResult {
     const { context } = this.#options
-    const startNs = context.elapsedNs?.() ?? 0
-    const candidates = this.#candidatesOf(request.group)
-    const selection = select(candidates, request)
-    const preempting = selection.chosen === undefined ? this.#preempt(request) : undefined
-    const found: Selection =
-      preempting === undefined
+    const startNs = context.monotonicNs?.() ?? 0
+    const ranker = this.#rankerOf(request.group)
+    const selection = select(ranker, request)
+    const preemption = selection.chosen === undefined ? this.#preempt(request) : undefined
+    const result: Selection =
+      preemption === undefined
         ? selection
-        : { ...selection, chosen: preempting.node, best: preempting.best }
-    const spentNs = (context.elapsedNs?.() ?? 0) - startNs
-    const seen = this.#seenOf(request.group)
-    if (found.chosen === undefined) return { ok: false, metrics: seen.ofFailure(found, spentNs) }
+        : { ...selection, chosen: preemption.node, topScores: preemption.topScores }
+    const elapsedNs = (context.monotonicNs?.() ?? 0) - startNs
+    const metricsBuilder = this.#metricsOf(request.group)
+    if (result.chosen === undefined)
+      return { ok: false, metrics: metricsBuilder.forFailure(result, elapsedNs) }
     const metrics =
-      request.only === undefined ? seen.ofAll(found, spentNs) : seen.ofOne(found, spentNs)
-    return this.#settle({ request, node: found.chosen, metrics }, preempting?.victims ?? [])
+      request.onlyNodeId === undefined
+        ? metricsBuilder.forPlacement(result, elapsedNs)
+        : metricsBuilder.forSingleNode(result, elapsedNs)
+    return this.#commit({ request, node: result.chosen, metrics }, preemption?.victims ?? [])
   }
 
-  /** Only once a look at all nodes has found none. */
-  #preempt(request: PlaceRequest): Preempting | undefined {
+  /** Tries preemption; called only if no node has enough capacity. */
+  #preempt(request: PlaceRequest): PreemptionResult | undefined {
     const { job } = this.#options
     if (!canPreempt(job, this.#settings)) return undefined
-    const work = this.#workOf(request.group)
-    work.preemption ??= new Preemption({
+    const cache = this.#cacheOf(request.group)
+    cache.preemptor ??= new Preemptor({
       ...this.#options,
-      ask: work.ask,
-      candidates: this.#candidatesOf(request.group),
-      planned: this.#planned,
+      requirements: cache.requirements,
+      ranker: this.#rankerOf(request.group),
+      plannedVictims: this.#plannedVictims,
     })
-    return work.preemption.select(request)
+    return cache.preemptor.select(request)
   }
 
-  /** The plan so far now holds the allocation, without those that go for it. */
-  #settle(placement: NewPlacement, victims: readonly Victim[]): Placed {
+  /** Adds the allocation to the proposed state and removes the preempted ones. */
+  #commit(placement: NewPlacement, victims: readonly Victim[]): PlaceResult {
     const { proposed } = this.#options
     for (const victim of victims) {
       proposed.evict(victim.row)
-      this.#planned.add(victim)
+      this.#plannedVictims.add(victim)
     }
     const row = this.#newRow(placement)
     if (victims.length === 0) {
@@ -132,98 +156,107 @@ export class Placer {
       return { ok: true, row }
     }
     const preempted = victims.map((victim) => victim.row)
-    const winner = { ...row, PreemptedAllocations: preempted.map(({ ID }) => ID) }
-    proposed.place(winner)
-    return { ok: true, row: winner, preempted }
+    const preemptingRow = { ...row, PreemptedAllocations: preempted.map(({ ID }) => ID) }
+    proposed.place(preemptingRow)
+    return { ok: true, row: preemptingRow, preempted }
   }
 
   /**
-   * Whether an allocation could be where it is under the new version of its group, itself
-   * discounted. Its ports stay its own, so they are not asked for again.
+   * True if an allocation could stay on its node under the new version of its group, not counting
+   * its own usage. It keeps its ports.
    */
-  canStay(row: AllocationRow, group: TaskGroup): boolean {
+  fitsInPlace(row: AllocationRow, group: TaskGroup): boolean {
     const { view, job, proposed } = this.#options
     const node = view.findNode(row.NodeID)
-    if (node === undefined || !isInBaseSet(node, job)) return false
-    const { ask, filter, distinct } = this.#workOf(group)
-    if (filter.reasonFor(node) !== undefined) return false
+    if (node === undefined || !isInPoolAndDatacenters(node, job)) return false
+    const { requirements, feasibility, distinct } = this.#cacheOf(group)
+    if (feasibility.reasonFor(node) !== undefined) return false
     proposed.stop(row)
-    const missing = missingOn(node, { ...ask, ports: [] }, proposed.usageOn(node.ID))
-    const refused = distinctReason(distinct, node)
+    const exhausted = exhaustedDimension(
+      node,
+      { ...requirements, ports: [] },
+      proposed.usageOn(node.ID),
+    )
+    const violation = firstViolation(distinct, node)
     proposed.restore(row)
-    return missing === undefined && refused === undefined
+    return exhausted === undefined && violation === undefined
   }
 
-  /** Whether the node passes the rules of the group, room aside. */
+  /** True if the node is feasible for the group, regardless of capacity. */
   isFeasible(node: PublicNode, group: TaskGroup): boolean {
-    return this.#workOf(group).filter.reasonFor(node) === undefined
+    return this.#cacheOf(group).feasibility.reasonFor(node) === undefined
   }
 
   /**
-   * What a blocked evaluation waits for: see Evaluation `ClassEligibility` and
-   * `EscapedComputedClass`.
+   * Node classes for a blocked evaluation: see `ClassEligibility` and `EscapedComputedClass` of an
+   * evaluation.
    */
-  classesOf(groups: readonly TaskGroup[]): {
+  classEligibility(groups: readonly TaskGroup[]): {
     readonly escaped: boolean
     readonly eligible: ReadonlyMap<string, boolean>
   } {
     const eligible = new Map<string, boolean>()
     for (const group of groups)
-      for (const [name, fits] of this.#candidatesOf(group).classes)
+      for (const [name, fits] of this.#rankerOf(group).classEligibility)
         eligible.set(name, fits || eligible.get(name) === true)
-    return { escaped: groups.some((group) => this.#workOf(group).filter.escapesClasses), eligible }
+    return {
+      escaped: groups.some((group) => this.#cacheOf(group).feasibility.escapesComputedClass),
+      eligible,
+    }
   }
 
-  /** What decides about nodes for a group, for whoever explains it. */
+  /** Rules and requirements of a group, for explanations. */
   rulesOf(group: TaskGroup): {
-    readonly ask: GroupAsk
-    readonly rules: readonly NodeRule[]
-    readonly distinct: readonly DistinctRule[]
+    readonly ask: GroupRequirements
+    readonly rules: readonly FeasibilityRule[]
+    readonly distinct: readonly DistinctConstraint[]
   } {
-    const { ask, filter, distinct } = this.#workOf(group)
-    return { ask, rules: filter.rules, distinct }
+    const { requirements, feasibility, distinct } = this.#cacheOf(group)
+    return { ask: requirements, rules: feasibility.rules, distinct }
   }
 
   get #settings(): PlacementSettings {
     return this.#options.view.settingsFor(this.#options.job.NodePool)
   }
 
-  #workOf(group: TaskGroup): GroupWork {
+  #cacheOf(group: TaskGroup): GroupCache {
     const { view, job, proposed } = this.#options
-    let work = this.#work.get(group.Name)
-    if (work === undefined) {
+    let cache = this.#groupCaches.get(group.Name)
+    if (cache === undefined) {
       const findNode = (id: string): PublicNode | undefined => view.findNode(id)
-      work = {
-        ask: groupAsk(group, this.#settings),
-        filter: nodeFilter(job, group, (id) => view.findHostVolume(job.Namespace, id)),
+      cache = {
+        requirements: groupRequirements(group, this.#settings),
+        feasibility: newFeasibilityChecker(job, group, (id) =>
+          view.findHostVolume(job.Namespace, id),
+        ),
         distinct: [
-          ...distinctRules({ job, group, proposed, findNode }),
-          ...singleWriterRules({ job, group, proposed, view }),
+          ...distinctConstraints({ job, group, proposed, findNode }),
+          ...singleWriterConstraints({ job, group, proposed, view }),
         ],
       }
-      this.#work.set(group.Name, work)
+      this.#groupCaches.set(group.Name, cache)
     }
-    return work
+    return cache
   }
 
-  #candidatesOf(group: TaskGroup): Candidates {
-    const work = this.#workOf(group)
-    work.candidates ??= new Candidates({
+  #rankerOf(group: TaskGroup): NodeRanker {
+    const cache = this.#cacheOf(group)
+    cache.ranker ??= new NodeRanker({
       ...this.#options,
-      ask: work.ask,
-      filter: work.filter,
-      distinct: work.distinct,
+      requirements: cache.requirements,
+      feasibility: cache.feasibility,
+      distinct: cache.distinct,
       group,
-      base: this.base,
+      readyNodes: this.readyNodes,
       settings: this.#settings,
     })
-    return work.candidates
+    return cache.ranker
   }
 
-  #seenOf(group: TaskGroup): SeenNodes {
-    const work = this.#workOf(group)
-    work.seen ??= new SeenNodes(group, this.base, this.#candidatesOf(group))
-    return work.seen
+  #metricsOf(group: TaskGroup): PlacementMetricsBuilder {
+    const cache = this.#cacheOf(group)
+    cache.metrics ??= new PlacementMetricsBuilder(group, this.readyNodes, this.#rankerOf(group))
+    return cache.metrics
   }
 
   #newRow({ request, node, metrics }: NewPlacement): AllocationRow {
@@ -254,34 +287,34 @@ export class Placer {
 
   #resources(group: TaskGroup, node: PublicNode): AllocatedResources {
     const { context, proposed } = this.#options
-    const work = this.#workOf(group)
-    if (work.resources !== undefined) return work.resources
+    const cache = this.#cacheOf(group)
+    if (cache.resources !== undefined) return cache.resources
     const resources = assignResources({
       group,
-      ask: work.ask,
+      requirements: cache.requirements,
       node,
       usage: proposed.usageOn(node.ID),
       random: context.random,
     })
-    if (!isParticular(work.ask)) work.resources = resources
+    if (!needsDiscreteResources(cache.requirements)) cache.resources = resources
     return resources
   }
 }
 
-/** An allocation that has its node. */
+/** A placement with its chosen node. */
 interface NewPlacement {
   readonly request: PlaceRequest
   readonly node: PublicNode
   readonly metrics: StoredMetrics
 }
 
-function select(candidates: Candidates, request: PlaceRequest): Selection {
-  const { index, penalised, preferred, only } = request
-  const wanted = { index, ...(penalised === undefined ? {} : { penalised }) }
-  if (only !== undefined) return candidates.select({ ...wanted, only })
-  if (preferred !== undefined) {
-    const selection = candidates.select({ ...wanted, only: preferred })
+function select(ranker: NodeRanker, request: PlaceRequest): Selection {
+  const { index, penaltyNodeIds, preferredNodeId, onlyNodeId } = request
+  const baseRequest = { index, ...(penaltyNodeIds === undefined ? {} : { penaltyNodeIds }) }
+  if (onlyNodeId !== undefined) return ranker.select({ ...baseRequest, onlyNodeId })
+  if (preferredNodeId !== undefined) {
+    const selection = ranker.select({ ...baseRequest, onlyNodeId: preferredNodeId })
     if (selection.chosen !== undefined) return selection
   }
-  return candidates.select(wanted)
+  return ranker.select(baseRequest)
 }

@@ -2,37 +2,38 @@ import type { Deployment, Evaluation, Job, PlanAnnotations } from '@reeve/contra
 import type { AllocationRow } from '../model/index.ts'
 
 /**
- * What one evaluation decided, as the rows that should be stored. Whoever commits it writes the
- * indexes (`AllocModifyIndex` of every allocation among them); all else is in the rows, except that
- * the counters of deployments follow from the allocations in the commit.
+ * Result of one evaluation, as rows to store. The committer sets the indexes (also
+ * `AllocModifyIndex` of every allocation); counters of deployments are derived from the allocations
+ * in the commit.
  */
 export interface Plan {
-  /** The evaluation, carried out. Still `blocked` when it was blocked and room is still missing. */
+  /** The processed evaluation. Still `blocked` if it was blocked and capacity is still missing. */
   readonly evaluation: Evaluation
   /** New allocations. */
   readonly placements: readonly AllocationRow[]
-  /** What found room and is not placed, because all of the job is placed at once or nothing. */
-  readonly withheld: readonly AllocationRow[]
-  /** Allocations that should end, or that are marked as replaced or lost. */
-  readonly stops: readonly AllocationRow[]
   /**
-   * Allocations that go on where they are: with the new version of their job, or as unknown, or no
-   * longer as such.
+   * Allocations that fit but are not placed, because the job is placed all at once or not at all.
    */
+  readonly withheldPlacements: readonly AllocationRow[]
+  /** Allocations that are stopped, or marked as replaced or lost. */
+  readonly stops: readonly AllocationRow[]
+  /** Allocations that stay on their node: updated in place, marked unknown, or reconnected. */
   readonly updates: readonly AllocationRow[]
-  /** Failed allocations whose bookkeeping changed: they wait for a follow-up, or found no place. */
-  readonly notes: readonly AllocationRow[]
-  /** Allocations of other jobs that give up their room. */
-  readonly victims: readonly AllocationRow[]
-  /** Evaluations to carry out later, each at its `WaitUntil`; those of displaced jobs at once. */
-  readonly followUps: readonly Evaluation[]
-  /** The deployment that the plan makes or changes. */
+  /**
+   * Failed allocations with changed reschedule data: a follow-up, or a failed reschedule attempt.
+   */
+  readonly attributeUpdates: readonly AllocationRow[]
+  /** Preempted allocations of other jobs. */
+  readonly preemptions: readonly AllocationRow[]
+  /** Evaluations to process at their `WaitUntil`; those of preempted jobs immediately. */
+  readonly followUpEvaluations: readonly Evaluation[]
+  /** Deployment that the plan creates or updates. */
   readonly deployment: Deployment | undefined
-  /** Deployments that come to their end: cancelled or successful. */
+  /** Deployments that end: cancelled or successful. */
   readonly deploymentUpdates: readonly Deployment[]
-  /** Waits for room on behalf of the evaluation; undefined when everything was placed. */
-  readonly blocked: Evaluation | undefined
+  /** Blocked evaluation that waits for capacity; undefined if everything was placed. */
+  readonly blockedEvaluation: Evaluation | undefined
   readonly annotations: PlanAnnotations
-  /** By group: the version that found no node, where it is not the job's own. */
+  /** Version that could not be placed, by group; only where it is not the current one. */
   readonly unplacedVersions: ReadonlyMap<string, Job>
 }

@@ -153,7 +153,7 @@ function planOf(scene: Scene, seed = 1): Plan {
 
 /** The allocations once the plan is stored. */
 function after(scene: Scene, plan: Plan): readonly AllocationRow[] {
-  const changed = [...plan.stops, ...plan.updates, ...plan.notes]
+  const changed = [...plan.stops, ...plan.updates, ...plan.attributeUpdates]
   const byId = new Map(scene.allocations.map((row) => [row.ID, row]))
   for (const row of changed) byId.set(row.ID, row)
   const created = plan.placements.map((row) => ({ ...row, CreateIndex: 2_000 }))
@@ -162,15 +162,15 @@ function after(scene: Scene, plan: Plan): readonly AllocationRow[] {
 
 const RUNS = { numRuns: 200, seed: 7 }
 
-test('property: a plan puts no node over what it has', () => {
+test('property: plan never overcommits a node', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const plan = planOf(scene)
       const stopped = new Set(plan.stops.map((row) => row.ID))
       for (const node of scene.cluster) {
         if (!plan.placements.some((row) => row.NodeID === node.ID)) continue
-        // Room that a stop frees may be used: an agent starts the new one when the old one has
-        // ended.
+        // Resources of a stopping allocation may be used: the agent starts the new one after the
+        // old one has ended.
         const used = after(scene, plan)
           .filter((row) => row.NodeID === node.ID && !isClientTerminal(row) && !stopped.has(row.ID))
           .reduce((usage, row) => addToUsage(usage, chargeOf(row.AllocatedResources)), NO_USAGE)
@@ -204,7 +204,7 @@ test('property: equal inputs give equal plans', () => {
   )
 })
 
-test('property: what is placed, what waits and what is queued make up the count', () => {
+test('property: placed, delayed and queued add up to the count', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const { job } = scene
@@ -215,7 +215,8 @@ test('property: what is placed, what waits and what is queued make up the count'
         const live = rows.filter((row) => !isTerminal(row)).length
         assert.ok(live <= group.Count, 'never more than the count')
         const queued = plan.evaluation.QueuedAllocations?.[group.Name] ?? 0
-        // What ended counts too: work that is done, failures that wait or that nobody replaces.
+        // Terminal allocations count too: completed work, and failures that are delayed or not
+        // replaced.
         const over = rows.filter((row) => isTerminal(row)).length
         assert.ok(live + queued + over >= group.Count, 'never fewer without saying so')
       }
@@ -224,7 +225,7 @@ test('property: what is placed, what waits and what is queued make up the count'
   )
 })
 
-test('property: where there is room for all, all run', () => {
+test('property: everything is placed if capacity suffices', () => {
   fc.assert(
     fc.property(fc.array(groupFields, { minLength: 1, maxLength: 3 }), (groups) => {
       const roomy = groups.map((group): GroupFields => ({
@@ -244,24 +245,24 @@ test('property: where there is room for all, all run', () => {
         wanted,
         'each has its name',
       )
-      assert.equal(plan.blocked, undefined)
+      assert.equal(plan.blockedEvaluation, undefined)
     }),
     RUNS,
   )
 })
 
-test('property: a plan that was carried out leaves nothing to do', () => {
+test('property: an applied plan leaves nothing to do', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
       const first = planOf(scene)
-      // Agents have ended what they were told to end; the rest runs.
+      // Agents have stopped what should stop; the rest is running.
       const settled = after(scene, first).map((row) =>
         row.DesiredStatus === 'stop' && !isClientTerminal(row)
           ? { ...row, ClientStatus: 'complete' as const }
           : row,
       )
       const second = planOf({ ...scene, allocations: settled }, 2)
-      const isDone = first.blocked === undefined && first.followUps.length === 0
+      const isDone = first.blockedEvaluation === undefined && first.followUpEvaluations.length === 0
       if (!isDone) return
       assert.deepEqual(
         [second.placements, second.stops, second.updates].map((rows) => rows.length),
@@ -272,13 +273,13 @@ test('property: a plan that was carried out leaves nothing to do', () => {
   )
 })
 
-test('property: every evaluation ends, and blocks exactly when something is queued', () => {
+test('property: every evaluation completes, and blocks only if something is queued', () => {
   fc.assert(
     fc.property(scenes, (scene) => {
-      const { evaluation, blocked } = planOf(scene)
+      const { evaluation, blockedEvaluation } = planOf(scene)
       assert.equal(evaluation.Status, 'complete')
       const queued = Object.values(evaluation.QueuedAllocations ?? {}).some((count) => count > 0)
-      assert.equal(blocked !== undefined, queued)
+      assert.equal(blockedEvaluation !== undefined, queued)
       assert.equal(evaluation.FailedTGAllocs !== null, queued)
     }),
     RUNS,

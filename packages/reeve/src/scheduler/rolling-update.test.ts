@@ -8,12 +8,12 @@ import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 
 const MINUTE_MS = 60_000
 
-/** `user` is what a new version changes: the task has to be replaced. */
+/** New versions change `user`, which requires a replacement. */
 function service(user: string, group: Input<TaskGroup> = {}): Job {
   return aJob({ groups: [aGroup({ Count: 3, Tasks: [aTask({ User: user })], ...group })] })
 }
 
-/** A world in which the first version is rolled out. */
+/** A cluster in which the first version is deployed. */
 function running(group: Input<TaskGroup> = {}, nodes = 4): World {
   const world = new World(nodes)
   world.register(service('a', group))
@@ -22,7 +22,7 @@ function running(group: Input<TaskGroup> = {}, nodes = 4): World {
   return world
 }
 
-test('rolling update: the first registration is a deployment that ends when all are healthy', () => {
+test('rolling update: first deployment is successful when all are healthy', () => {
   const world = new World(3)
   const first = world.register(service('a'))
   assert.ok(first.deployment)
@@ -59,19 +59,23 @@ test('rolling update: the first registration is a deployment that ends when all 
   assert.equal(world.evaluate().deployment, undefined, 'nothing begins anew')
 })
 
-test('rolling update: a group that is not rolled out step by step holds no deployment up', () => {
+test('rolling update: group without deployments does not delay the deployment', () => {
   const plain = aGroup({ Name: 'plain', Update: { MaxParallel: 0 } })
   const world = new World(3)
   world.register(aJob({ groups: [aGroup(), plain] }))
   world.obey()
   const failed = world.live.find((row) => row.TaskGroup === 'plain')
   world.report(failed, { ClientStatus: 'failed' })
-  const { followUps, deploymentUpdates } = world.evaluate()
-  assert.equal(followUps.length, 1, 'its place is taken later, and then nobody looks again')
+  const { followUpEvaluations, deploymentUpdates } = world.evaluate()
+  assert.equal(
+    followUpEvaluations.length,
+    1,
+    'its place is taken later, and then nobody looks again',
+  )
   assert.equal(deploymentUpdates[0]?.Status, 'successful')
 })
 
-test('rolling update: with max_parallel 1 the indexes are replaced one after the other', () => {
+test('rolling update: max_parallel 1 updates one index after the other', () => {
   const world = running()
   const second = world.register(service('b'))
   assert.deepEqual(
@@ -111,7 +115,7 @@ for (const { name, update, wave } of limits)
     assert.equal(deployment !== undefined, update.MaxParallel > 0)
   })
 
-test('rolling update: nothing goes on beside one that is unhealthy', () => {
+test('rolling update: stops while one is unhealthy', () => {
   const world = running({ Update: { MaxParallel: 2 } })
   const { placements } = world.register(service('b', { Update: { MaxParallel: 2 } }))
   world.health(placements.slice(0, 1), true)
@@ -119,7 +123,7 @@ test('rolling update: nothing goes on beside one that is unhealthy', () => {
   assert.deepEqual(world.evaluate().placements, [])
 })
 
-test('rolling update: while it is paused or has failed nothing is replaced', () => {
+test('rolling update: updates nothing while paused or failed', () => {
   for (const Status of ['paused', 'failed'] as const) {
     const world = running()
     world.register(service('b'))
@@ -130,13 +134,13 @@ test('rolling update: while it is paused or has failed nothing is replaced', () 
   }
 })
 
-test('rolling update: what is missing is placed at once, and counts against the wave', () => {
+test('rolling update: missing allocations are placed and count as in progress', () => {
   const world = running({ Update: { MaxParallel: 2 } })
   const { placements } = world.register(service('b', { Count: 4, Update: { MaxParallel: 2 } }))
   assert.deepEqual(placements.map((row) => row.Name).toSorted(), ['web.app[0]', 'web.app[3]'])
 })
 
-test('rolling update: an in-place update is a deployment too, and asks for health anew', () => {
+test('rolling update: in-place update is a deployment and resets health', () => {
   const world = running()
   const plan = world.register({ ...service('a'), Priority: 70 })
   assert.equal(plan.updates.length, 3)
@@ -147,7 +151,7 @@ test('rolling update: an in-place update is a deployment too, and asks for healt
   assert.equal(world.evaluate().deploymentUpdates[0]?.Status, 'successful')
 })
 
-test('rolling update: scaling or rescheduling a version that runs is no deployment', () => {
+test('rolling update: scaling or rescheduling creates no deployment', () => {
   const world = running()
   const [row] = world.live
   world.report(row, { ClientStatus: 'failed' })
@@ -157,7 +161,7 @@ test('rolling update: scaling or rescheduling a version that runs is no deployme
   assert.equal(plan.deployment, undefined)
 })
 
-test('rolling update: a newer version cancels the deployment of the one before', () => {
+test('rolling update: newer version cancels the previous deployment', () => {
   const world = running()
   const second = world.register(service('b'))
   const third = world.register(service('c'))
@@ -168,7 +172,7 @@ test('rolling update: a newer version cancels the deployment of the one before',
   assert.notEqual(third.deployment?.ID, second.deployment?.ID)
 })
 
-test('rolling update: stopping the job cancels its deployment', () => {
+test('rolling update: stopping the job cancels the deployment', () => {
   const world = running()
   const second = world.register(service('b'))
   const { deploymentUpdates, stops } = world.register({ ...world.job, Stop: true })
@@ -179,7 +183,7 @@ test('rolling update: stopping the job cancels its deployment', () => {
   assert.equal(stops.length, 3)
 })
 
-test('rolling update: a failure in a deployment waits for the word of its watcher', () => {
+test('rolling update: failed allocation waits for the deployment watcher', () => {
   const world = running()
   const [row] = world.register(service('b')).placements
   world.health([row], false)
@@ -194,7 +198,7 @@ test('rolling update: a failure in a deployment waits for the word of its watche
   )
 })
 
-test('rolling update: what failed beside a failed deployment comes again', () => {
+test('rolling update: failure outside a failed deployment is rescheduled', () => {
   const world = running()
   world.register(service('b'))
   world.obey()
@@ -222,34 +226,34 @@ test('rolling update: a deployment spans all groups', () => {
   assert.equal(world.evaluate().deploymentUpdates[0]?.Status, 'successful')
 })
 
-test('rolling update: a deployment waits for room like everything else', () => {
+test('rolling update: deployment waits for capacity', () => {
   const world = new World(1)
   const group = { Count: 2, Tasks: [aTask({ Resources: { CPU: 3_000 } })] }
-  const { deployment, blocked } = world.register(aJob({ groups: [aGroup(group)] }))
+  const { deployment, blockedEvaluation } = world.register(aJob({ groups: [aGroup(group)] }))
   assert.equal(deployment?.TaskGroups['app']?.DesiredTotal, 2)
-  assert.ok(blocked)
+  assert.ok(blockedEvaluation)
   world.obey()
   assert.deepEqual(world.evaluate().deploymentUpdates, [])
 })
 
-test('rolling update: batch jobs have none', () => {
+test('rolling update: batch jobs have no deployments', () => {
   const world = new World(1)
   const job = aJob({ Type: 'batch', groups: [aGroup({ Update: { MaxParallel: 1 } })] })
   assert.equal(world.register(job).deployment, undefined)
 })
 
-test('rolling update: without a progress deadline nothing is required by any time', () => {
+test('rolling update: no deadline without progress_deadline', () => {
   const world = new World(1)
   world.register(service('a', { Update: { ProgressDeadline: 0 } }))
   assert.equal(world.deployment?.TaskGroups['app']?.RequireProgressBy, ZERO_TIME)
 })
 
-test('rolling update: a version that is reverted to rolls out like any other', () => {
+test('rolling update: reverted version is deployed like any other', () => {
   const world = running()
   world.register(service('b'))
   world.setDeployment({ Status: 'failed' })
   const { deployment, placements, stops } = world.register(service('a'))
   assert.equal(deployment?.JobVersion, 2)
-  // Two run version 0, which is the same: only their record changes. One has to be replaced.
+  // Two run an equal version 0 and are updated in place; one is replaced.
   assert.deepEqual([placements.length, stops.length], [1, 1])
 })

@@ -78,7 +78,7 @@ function isHere(world: World, row: AllocationRow): boolean {
   return world.nodes.some((node) => node.ID === row.NodeID && node.Status === 'ready')
 }
 
-/** What happens to a cluster: agents, operators and time, one thing after the other. */
+/** Events of a cluster: actions of agents and operators, and the passage of time. */
 function take(world: World, type: string, next: Step): void {
   const rows = world.live.filter((row) => isHere(world, row))
   const row = 'pick' in next ? rows[next.pick % Math.max(1, rows.length)] : undefined
@@ -118,7 +118,7 @@ function take(world: World, type: string, next: Step): void {
   }
 }
 
-/** Agents that are back say how their allocations are. */
+/** Reconnected agents report their allocations. */
 function returnOn(world: World, nodeId: string): void {
   for (const row of world.live)
     if (row.NodeID === nodeId && row.ClientStatus === 'unknown')
@@ -153,7 +153,7 @@ function canariesOf(world: World): readonly AllocationRow[] {
   )
 }
 
-test('property: whatever happened, an evaluation that was carried out leaves nothing to do', () => {
+test('property: an applied plan always leaves nothing to do', () => {
   fc.assert(
     fc.property(histories, ({ type, first, steps }) => {
       const world = new World(NODES)
@@ -162,9 +162,9 @@ test('property: whatever happened, an evaluation that was carried out leaves not
         take(world, type, next)
         world.evaluate()
         const again = world.evaluate()
-        const rows = [again.placements, again.stops, again.updates, again.notes]
+        const rows = [again.placements, again.stops, again.updates, again.attributeUpdates]
         assert.deepEqual(
-          [...rows.map((list) => list.map((row) => row.Name)), again.followUps],
+          [...rows.map((list) => list.map((row) => row.Name)), again.followUpEvaluations],
           [[], [], [], [], []],
           `after ${JSON.stringify(next)}`,
         )
@@ -175,7 +175,7 @@ test('property: whatever happened, an evaluation that was carried out leaves not
   )
 })
 
-test('property: never more than the count, its canaries and what is unknown', () => {
+test('property: never more than count, canaries and unknown', () => {
   fc.assert(
     fc.property(histories, ({ type, first, steps }) => {
       const world = new World(NODES)
@@ -198,7 +198,7 @@ test('property: never more than the count, its canaries and what is unknown', ()
   )
 })
 
-test('property: when all is well again, the newest version runs everywhere it should', () => {
+test('property: after recovery the newest version runs everywhere', () => {
   fc.assert(
     fc.property(histories, ({ type, first, steps }) => {
       const world = new World(NODES)
@@ -220,11 +220,11 @@ test('property: when all is well again, the newest version runs everywhere it sh
   )
 })
 
-/** Every node is back, a new version is registered, and everybody does what is asked of them. */
+/** All nodes reconnect, a new version is registered, and agents and operators act as required. */
 function heal(world: World, type: string, last: Version): void {
   world.nodes = nodes(NODES)
   for (const node of world.nodes) returnOn(world, node.ID)
-  // Nobody remembers it as failed or on trial: it is another version than any before.
+  // A new version, so no failure or canary of earlier versions applies.
   world.register(toJob(type, { ...last, user: 'healed' }))
   for (let round = 0; round < 40; round++) {
     world.nowMs += 60_000
@@ -234,7 +234,7 @@ function heal(world: World, type: string, last: Version): void {
   }
 }
 
-test('property: a rolling update never has more than max_parallel of unknown health', () => {
+test('property: at most max_parallel allocations without a health result', () => {
   const waves = fc.record({
     count: fc.integer({ min: 1, max: 6 }),
     maxParallel: fc.integer({ min: 1, max: 4 }),
@@ -265,7 +265,7 @@ test('property: a rolling update never has more than max_parallel of unknown hea
   )
 })
 
-test('property: what is as it should be is neither moved nor stopped', () => {
+test('property: correct allocations are neither migrated nor stopped', () => {
   const changes = fc.record({
     count: fc.integer({ min: 1, max: 5 }),
     more: fc.nat({ max: 3 }),

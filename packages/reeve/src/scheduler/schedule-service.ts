@@ -1,47 +1,45 @@
 import type { Deployment } from '@reeve/contract'
 import type { Steps } from '@reeve/kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
-import { desiredUpdates } from './annotations.ts'
-import { deploymentFor, Placing } from './place-changes.ts'
-import { evaluationIdsOf } from './outcome.ts'
+import {
+  addBudgetFollowUp,
+  applyDeployment,
+  desiredUpdates,
+  type EvaluationRun,
+  markReconnected,
+  markUnknown,
+  PLACEMENTS_PER_SLICE,
+  stopAll,
+  stopFields,
+  updateInPlace,
+} from './evaluation-run.ts'
+import { deploymentFor, GroupPlacer } from './group-placer.ts'
+import { coalescedEvaluationIds } from './plan-builder.ts'
 import { Placer } from './placer.ts'
 import type { Plan } from './plan.ts'
-import { Proposed } from './proposed.ts'
-import { REASONS } from './reconcile/reasons.ts'
-import { reconcileGroup, type GroupChanges } from './reconcile/reconcile-group.ts'
-import { rowsByGroup } from './reconcile/row-order.ts'
-import { withStatus } from './reconcile/state-history.ts'
-import { UpdateKinds } from './reconcile/update-kind.ts'
-import {
-  awaitBudget,
-  markReturned,
-  markUnknown,
-  rollOut,
-  stopAll,
-  stopped,
-  updateInPlace,
-  PLACEMENTS_PER_STEP,
-  type Run,
-} from './run.ts'
+import { ProposedState } from './proposed-state.ts'
+import { appendClientStatus, rowsByGroup, STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
+import { reconcileGroup, type ReconcileResult } from './reconcile/reconcile-group.ts'
+import { UpdateClassifier } from './reconcile/job-versions.ts'
 
-/** Service and batch jobs: so many of each group, wherever there is room. */
-export function* scheduleService(run: Run): Steps<Plan> {
-  const { view, job, rows, outcome, budget } = run
-  const proposed = new Proposed(view, rows)
+/** Schedules a service or batch job: `count` allocations of each group on the best nodes. */
+export function* scheduleService(run: EvaluationRun): Steps<Plan> {
+  const { view, job, rows, planBuilder, budget } = run
+  const proposed = new ProposedState(view, rows)
   const placer = new Placer({ ...run, proposed })
   const changes = yield* reconcileJob(run, placer)
-  const deployment = rollOut(
+  const deployment = applyDeployment(
     run,
-    changes.map((change) => change.rollout),
+    changes.map((change) => change.deploymentChange),
   )
   stopRemovedGroups(run, proposed)
   for (const change of changes) {
     applyChanges(change, { run, proposed, deployment })
     yield
   }
-  const placings = changes.map((change) => ({
+  const groupPlacers = changes.map((change) => ({
     change,
-    placing: new Placing({
+    placing: new GroupPlacer({
       run,
       placer,
       proposed,
@@ -49,102 +47,113 @@ export function* scheduleService(run: Run): Steps<Plan> {
     }),
   }))
   const { placementsMax = Infinity } = run.context
-  let tried = 0
+  let attemptCount = 0
   let isPartial = false
-  const takeBack = job.AllAtOnce ? outcome.begin() : undefined
-  // What replaces something running goes first: it may need the very room that it frees.
-  for (const isFirst of [true, false])
-    for (const { change, placing } of placings)
-      for (const placement of change.place) {
-        if ((placement.why === 'destructive') !== isFirst) continue
-        if (outcome.placementCount >= placementsMax && !job.AllAtOnce) {
+  const rollback = job.AllAtOnce ? planBuilder.beginPlacements() : undefined
+  // Destructive updates go first: they may need the resources that they free.
+  for (const isDestructivePass of [true, false])
+    for (const { change, placing: groupPlacer } of groupPlacers)
+      for (const placement of change.placements) {
+        if ((placement.cause === 'destructive') !== isDestructivePass) continue
+        if (planBuilder.placementCount >= placementsMax && !job.AllAtOnce) {
           isPartial = true
-          placing.withhold(change.group, placement)
-        } else placing.place(change.group, placement)
-        if (++tried % PLACEMENTS_PER_STEP === 0) yield
+          groupPlacer.withhold(change.group, placement)
+        } else groupPlacer.place(change.group, placement)
+        if (++attemptCount % PLACEMENTS_PER_SLICE === 0) yield
       }
-  // All that is missing of the job comes at once or not at all.
-  if (takeBack !== undefined && outcome.hasFailed) {
-    takeBack()
-    for (const { change, placing } of placings) placing.noteUnplaced(change.place)
+  // With `all_at_once`, a failure rolls back all placements.
+  if (rollback !== undefined && planBuilder.hasFailedPlacements) {
+    rollback()
+    for (const { change, placing: groupPlacer } of groupPlacers)
+      groupPlacer.recordFailedReschedule(change.placements)
   }
-  if (isPartial) return outcome.pause(job)
-  awaitBudget(run)
-  return outcome.finish(job, placer, budget.reason)
+  if (isPartial) return planBuilder.buildPartial(job)
+  addBudgetFollowUp(run)
+  return planBuilder.build(job, placer, budget.withheldReason)
 }
 
-function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {
+function* reconcileJob(run: EvaluationRun, placer: Placer): Steps<readonly ReconcileResult[]> {
   const { view, job, rows, context, rollout } = run
-  const kinds = new UpdateKinds({
+  const updateTypes = new UpdateClassifier({
     job,
-    findJobOf: (row) => view.findJobOf(row),
-    canStay: (row, group) => placer.canStay(row, group),
+    jobVersionOf: (row) => view.jobVersionOf(row),
+    fitsInPlace: (row, group) => placer.fitsInPlace(row, group),
   })
   const byGroup = rowsByGroup(rows)
-  const evaluationIds = evaluationIdsOf(run)
-  const changes: GroupChanges[] = []
+  const evaluationIds = coalescedEvaluationIds(run)
+  const changes: ReconcileResult[] = []
   for (const group of job.TaskGroups)
     changes.push(
       yield* reconcileGroup(group, byGroup.get(group.Name) ?? [], {
         job,
         nowMs: context.nowMs,
         evaluationIds,
-        isToCome: (id) => view.isToCome(id),
+        isPendingEvaluation: (id) => view.isPendingEvaluation(id),
         rollout,
-        kinds,
+        updateTypes,
         findNode: (id) => view.findNode(id),
         findDeployment: (id) => view.findDeployment(id),
-        findRepairVersion: (name) => run.repair.forMissing(name),
+        findRepairVersion: (name) => run.repairVersions.forMissing(name),
       }),
     )
   return changes
 }
 
-/** Groups that the job had before and no longer has. */
-function stopRemovedGroups({ view, job, rows, outcome }: Run, proposed: Proposed): void {
+/** Stops allocations of groups that the job no longer has. */
+function stopRemovedGroups(
+  { view, job, rows, planBuilder }: EvaluationRun,
+  proposed: ProposedState,
+): void {
   const groups = new Set(job.TaskGroups.map((group) => group.Name))
-  const orphans = rows.filter((row) => !groups.has(row.TaskGroup))
+  const rowsOfRemovedGroups = rows.filter((row) => !groups.has(row.TaskGroup))
   const findNode = (id: string): PublicNode | undefined => view.findNode(id)
-  for (const row of stopAll(orphans, { reason: REASONS.notNeeded, outcome, findNode }))
+  for (const row of stopAll(rowsOfRemovedGroups, {
+    reason: STOP_DESCRIPTIONS.notNeeded,
+    planBuilder,
+    findNode,
+  }))
     proposed.stop(row)
 }
 
 interface ApplyContext {
-  readonly run: Run
-  readonly proposed: Proposed
+  readonly run: EvaluationRun
+  readonly proposed: ProposedState
   readonly deployment: Deployment | undefined
 }
 
-/** Everything that needs no room: stops, in-place updates, waiting. */
-function applyChanges(changes: GroupChanges, { run, proposed, deployment }: ApplyContext): void {
-  const { job, outcome } = run
+/** Applies all changes that need no capacity: stops, in-place updates and follow-ups. */
+function applyChanges(changes: ReconcileResult, { run, proposed, deployment }: ApplyContext): void {
+  const { job, planBuilder } = run
   const { group } = changes
-  for (const { row, ...stop } of changes.stop) {
+  for (const { row, ...stop } of changes.stops) {
     proposed.stop(row)
-    outcome.stop(row, stopped(stop))
+    planBuilder.stop(row, stopFields(stop))
   }
-  waitForLost(changes, run)
-  for (const row of changes.update) updateInPlace(row, run, { group, deployment })
-  outcome.defer(job, changes.later)
-  markUnknown(changes.disconnect, group, run)
-  outcome.deferStranded(job, changes.strandedLater)
-  outcome.deferUnknown(job, changes.unknownLater)
-  markReturned(changes.reconnect, run)
-  outcome.desire(group.Name, desiredUpdates(changes))
+  delayLostReplacements(changes, run)
+  for (const row of changes.inPlaceUpdates) updateInPlace(row, run, { group, deployment })
+  planBuilder.addRescheduleFollowUps(job, changes.rescheduleLater)
+  markUnknown(changes.disconnecting, group, run)
+  planBuilder.addDisconnectFollowUps(job, changes.disconnectReplaceLater)
+  planBuilder.addUnknownFollowUps(job, changes.unknownReplaceLater)
+  markReconnected(changes.reconnected, run)
+  planBuilder.setDesiredUpdates(group.Name, desiredUpdates(changes))
 }
 
-/** Agents that are alone may still run what was lost: it is replaced when they have stopped it. */
-function waitForLost({ stop, lostDueMs }: GroupChanges, { job, context, outcome }: Run): void {
-  if (lostDueMs === undefined) return
-  const followUpId = outcome.followUp(job, {
+/** Delays the replacement of lost allocations until disconnected agents have stopped them. */
+function delayLostReplacements(
+  { stops, lostReplaceAtMs }: ReconcileResult,
+  { job, context, planBuilder }: EvaluationRun,
+): void {
+  if (lostReplaceAtMs === undefined) return
+  const followUpId = planBuilder.addFollowUp(job, {
     trigger: 'alloc-failure',
-    dueMs: lostDueMs,
-    text: 'waits until a disconnected node has stopped its allocations',
+    dueMs: lostReplaceAtMs,
+    description: 'waits until a disconnected node has stopped its allocations',
   })
-  for (const { row, lost } of stop)
-    if (lost !== undefined)
-      outcome.stop(row, {
+  for (const { row, nodeCondition } of stops)
+    if (nodeCondition !== undefined)
+      planBuilder.stop(row, {
         FollowupEvalID: followUpId,
-        ...withStatus(row, 'lost', context.nowMs),
+        ...appendClientStatus(row, 'lost', context.nowMs),
       })
 }

@@ -1,38 +1,37 @@
 import type { Deployment, TaskGroup, Trigger } from '@reeve/contract'
 import type { Steps } from '@reeve/kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
-import { desiredUpdates } from './annotations.ts'
-import { isInBaseSet } from './feasible/base-set.ts'
-import { deploymentFor, Placing } from './place-changes.ts'
+import {
+  addBudgetFollowUp,
+  applyDeployment,
+  desiredUpdates,
+  type EvaluationRun,
+  markReconnected,
+  markUnknown,
+  PLACEMENTS_PER_SLICE,
+  stopAll,
+  stopFields,
+  updateInPlace,
+} from './evaluation-run.ts'
+import { isInPoolAndDatacenters } from './feasibility/ready-nodes.ts'
+import { deploymentFor, GroupPlacer } from './group-placer.ts'
 import { Placer } from './placer.ts'
 import type { Plan } from './plan.ts'
-import { Proposed } from './proposed.ts'
-import { REASONS } from './reconcile/reasons.ts'
-import { reconcileNodes } from './reconcile/reconcile-nodes.ts'
-import type { GroupChanges } from './reconcile/reconcile-group.ts'
-import { rowsByGroup } from './reconcile/row-order.ts'
-import { UpdateKinds } from './reconcile/update-kind.ts'
-import {
-  awaitBudget,
-  markReturned,
-  markUnknown,
-  rollOut,
-  stopAll,
-  stopped,
-  updateInPlace,
-  PLACEMENTS_PER_STEP,
-  type Run,
-} from './run.ts'
+import { ProposedState } from './proposed-state.ts'
+import { rowsByGroup, STOP_DESCRIPTIONS } from './reconcile/allocation-state.ts'
+import { reconcileSystemGroup } from './reconcile/reconcile-system-group.ts'
+import type { ReconcileResult } from './reconcile/reconcile-group.ts'
+import { UpdateClassifier } from './reconcile/job-versions.ts'
 
-/** System and sysbatch jobs: each group on every node that can run it. */
-export function* scheduleSystem(run: Run): Steps<Plan> {
-  const { view, job, rows, outcome, budget } = run
-  const proposed = new Proposed(view, rows)
+/** Schedules a system or sysbatch job: each group on every feasible node. */
+export function* scheduleSystem(run: EvaluationRun): Steps<Plan> {
+  const { view, job, rows, planBuilder, budget } = run
+  const proposed = new ProposedState(view, rows)
   const placer = new Placer({ ...run, proposed })
   const changes = yield* reconcileJob(run, placer)
-  const deployment = rollOut(
+  const deployment = applyDeployment(
     run,
-    changes.map((change) => change.rollout),
+    changes.map((change) => change.deploymentChange),
   )
   stopRemovedGroups(run, proposed)
   for (const change of changes) {
@@ -40,52 +39,52 @@ export function* scheduleSystem(run: Run): Steps<Plan> {
     yield
   }
   const { placementsMax = Infinity } = run.context
-  let tried = 0
+  let attemptCount = 0
   let isPartial = false
   for (const change of changes) {
     const { group } = change
-    const placing = new Placing({
+    const groupPlacer = new GroupPlacer({
       run,
       placer,
       proposed,
       deployment: deploymentFor(deployment, group),
     })
-    for (const placement of change.place) {
-      if (outcome.placementCount >= placementsMax) {
+    for (const placement of change.placements) {
+      if (planBuilder.placementCount >= placementsMax) {
         isPartial = true
-        placing.withhold(group, placement)
-      } else placing.placeOn(group, placement)
-      if (++tried % PLACEMENTS_PER_STEP === 0) yield
+        groupPlacer.withhold(group, placement)
+      } else groupPlacer.placeOnNode(group, placement)
+      if (++attemptCount % PLACEMENTS_PER_SLICE === 0) yield
     }
-    if (isNowhere(change, placer)) reportNowhere(group, run, placer)
+    if (hasNoFeasibleNode(change, placer)) reportNoFeasibleNode(group, run, placer)
   }
-  if (isPartial) return outcome.pause(job)
-  awaitBudget(run)
-  return outcome.finish(job, placer, budget.reason)
+  if (isPartial) return planBuilder.buildPartial(job)
+  addBudgetFollowUp(run)
+  return planBuilder.build(job, placer, budget.withheldReason)
 }
 
-function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {
+function* reconcileJob(run: EvaluationRun, placer: Placer): Steps<readonly ReconcileResult[]> {
   const { view, job, rows, context, rollout } = run
-  const kinds = new UpdateKinds({
+  const updateTypes = new UpdateClassifier({
     job,
-    findJobOf: (row) => view.findJobOf(row),
-    canStay: (row, group) => placer.canStay(row, group),
+    jobVersionOf: (row) => view.jobVersionOf(row),
+    fitsInPlace: (row, group) => placer.fitsInPlace(row, group),
   })
   const byGroup = rowsByGroup(rows)
-  const changes: GroupChanges[] = []
+  const changes: ReconcileResult[] = []
   for (const group of job.TaskGroups) {
     changes.push(
-      reconcileNodes(group, byGroup.get(group.Name) ?? [], {
+      reconcileSystemGroup(group, byGroup.get(group.Name) ?? [], {
         job,
         nowMs: context.nowMs,
         rollout,
-        kinds,
-        revives: revives(run),
-        nodes: placer.base.nodes,
+        updateTypes,
+        replacesTerminal: replacesTerminal(run),
+        nodes: placer.readyNodes.nodes,
         findNode: (id) => view.findNode(id),
-        isInBase: (node) => isInBaseSet(node, job),
+        isInPoolAndDatacenters: (node) => isInPoolAndDatacenters(node, job),
         isFeasible: (node, one) => placer.isFeasible(node, one),
-        findRepairVersion: (name) => run.repair.forMissing(name),
+        findRepairVersion: (name) => run.repairVersions.forMissing(name),
       }),
     )
     yield
@@ -94,50 +93,65 @@ function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]>
 }
 
 /**
- * What may follow from the very end of an allocation: it left room, or its deployment heard of it.
- * Placed again for that, a job that always fails would go round without a pause.
+ * Triggers that an allocation's own exit can cause. Replacing an exited allocation for one of these
+ * would restart a crashing system job in a tight loop.
  */
-const ECHOES: readonly Trigger[] = ['queued-allocs', 'deployment-watcher']
+const SELF_CAUSED_TRIGGERS: readonly Trigger[] = ['queued-allocs', 'deployment-watcher']
 
-function revives({ evaluation, context }: Run): boolean {
-  const causes = [evaluation, ...(context.settles ?? [])]
-  return causes.some(({ TriggeredBy }) => !ECHOES.includes(TriggeredBy))
+function replacesTerminal({ evaluation, context }: EvaluationRun): boolean {
+  const causes = [evaluation, ...(context.coalescedEvaluations ?? [])]
+  return causes.some(({ TriggeredBy }) => !SELF_CAUSED_TRIGGERS.includes(TriggeredBy))
 }
 
-/** Groups that the job had before and no longer has. */
-function stopRemovedGroups({ view, job, rows, outcome }: Run, proposed: Proposed): void {
+/** Stops allocations of groups that the job no longer has. */
+function stopRemovedGroups(
+  { view, job, rows, planBuilder }: EvaluationRun,
+  proposed: ProposedState,
+): void {
   const groups = new Set(job.TaskGroups.map((group) => group.Name))
-  const orphans = rows.filter((row) => !groups.has(row.TaskGroup))
+  const rowsOfRemovedGroups = rows.filter((row) => !groups.has(row.TaskGroup))
   const findNode = (id: string): PublicNode | undefined => view.findNode(id)
-  for (const row of stopAll(orphans, { reason: REASONS.notNeeded, outcome, findNode }))
+  for (const row of stopAll(rowsOfRemovedGroups, {
+    reason: STOP_DESCRIPTIONS.notNeeded,
+    planBuilder,
+    findNode,
+  }))
     proposed.stop(row)
 }
 
 interface ApplyContext {
-  readonly run: Run
-  readonly proposed: Proposed
+  readonly run: EvaluationRun
+  readonly proposed: ProposedState
   readonly deployment: Deployment | undefined
 }
 
-function applyChanges(changes: GroupChanges, { run, proposed, deployment }: ApplyContext): void {
+function applyChanges(changes: ReconcileResult, { run, proposed, deployment }: ApplyContext): void {
   const { group } = changes
-  for (const { row, ...stop } of changes.stop) {
+  for (const { row, ...stop } of changes.stops) {
     proposed.stop(row)
-    run.outcome.stop(row, stopped(stop))
+    run.planBuilder.stop(row, stopFields(stop))
   }
-  for (const row of changes.update) updateInPlace(row, run, { group, deployment })
-  markUnknown(changes.disconnect, group, run)
-  markReturned(changes.reconnect, run)
-  run.outcome.desire(group.Name, desiredUpdates(changes))
+  for (const row of changes.inPlaceUpdates) updateInPlace(row, run, { group, deployment })
+  markUnknown(changes.disconnecting, group, run)
+  markReconnected(changes.reconnected, run)
+  run.planBuilder.setDesiredUpdates(group.Name, desiredUpdates(changes))
 }
 
-/** Nodes that cannot run it are passed over in silence, unless that is all of them. */
-function isNowhere({ group, place, ignored, update }: GroupChanges, placer: Placer): boolean {
-  if (group.Count === 0 || place.length + ignored + update.length > 0) return false
-  return !placer.base.nodes.some((node) => placer.isFeasible(node, group))
+/** Infeasible nodes are not reported, unless no node is feasible. */
+function hasNoFeasibleNode(
+  { group, placements, ignoredCount, inPlaceUpdates }: ReconcileResult,
+  placer: Placer,
+): boolean {
+  if (group.Count === 0 || placements.length + ignoredCount + inPlaceUpdates.length > 0)
+    return false
+  return !placer.readyNodes.nodes.some((node) => placer.isFeasible(node, group))
 }
 
-function reportNowhere(group: TaskGroup, { outcome }: Run, placer: Placer): void {
-  const overview = placer.place({ group, index: 0 })
-  if (!overview.ok) outcome.fail(group, overview.metrics)
+function reportNoFeasibleNode(
+  group: TaskGroup,
+  { planBuilder }: EvaluationRun,
+  placer: Placer,
+): void {
+  const result = placer.place({ group, index: 0 })
+  if (!result.ok) planBuilder.fail(group, result.metrics)
 }

@@ -88,20 +88,20 @@ test('schedule: a placement is a complete row', () => {
   ])
 })
 
-test('schedule: the evaluation is complete and says what is queued', () => {
+test('schedule: evaluation completes with queued counts', () => {
   const job = aJob()
-  const { evaluation, blocked, annotations } = planFor({ job })
+  const { evaluation, blockedEvaluation, annotations } = planFor({ job })
   assert.deepEqual([...Value.Errors(Evaluation, evaluation)], [])
   assert.equal(evaluation.Status, 'complete')
   assert.deepEqual(evaluation.QueuedAllocations, { app: 0 })
   assert.equal(evaluation.FailedTGAllocs, null)
   assert.equal(evaluation.SnapshotIndex, 1_000)
   assert.equal(evaluation.PlanAnnotations, null)
-  assert.equal(blocked, undefined)
+  assert.equal(blockedEvaluation, undefined)
   assert.equal(annotations.DesiredTGUpdates['app']?.Place, 1)
 })
 
-test('schedule: an evaluation that asks for annotations gets them', () => {
+test('schedule: annotates the plan if requested', () => {
   const job = aJob()
   const { evaluation, annotations } = planFor({ job }, { AnnotatePlan: true })
   assert.deepEqual(evaluation.PlanAnnotations, annotations)
@@ -121,7 +121,7 @@ test('schedule: the highest indexes are stopped first', () => {
   assert.ok(stops.every((row) => row.DesiredStatus === 'stop' && row.DesiredDescription !== ''))
 })
 
-test('schedule: before those, what must move anyway and what has failed for good', () => {
+test('schedule: migrating and permanently failed ones are stopped first', () => {
   const job = aJob({
     Type: 'batch',
     groups: [aGroup({ Count: 1, ReschedulePolicy: { Attempts: 0 } })],
@@ -136,7 +136,7 @@ test('schedule: before those, what must move anyway and what has failed for good
   assert.deepEqual(placements, [])
 })
 
-test('schedule: a stopped job keeps nothing', () => {
+test('schedule: stopped job stops all allocations', () => {
   const job = { ...aJob({ groups: [aGroup({ Count: 2 })] }), Stop: true }
   const allocations = [
     ...count(job, 2),
@@ -149,7 +149,7 @@ test('schedule: a stopped job keeps nothing', () => {
   assert.equal(annotations.DesiredTGUpdates['app']?.Stop, 2)
 })
 
-test('schedule: a purged job keeps nothing either, and what was on a dead node is lost', () => {
+test('schedule: purged job stops all; those on a down node are lost', () => {
   const job = aJob()
   const allocations = [
     anAllocation({ job, index: 0 }),
@@ -167,7 +167,7 @@ test('schedule: a purged job keeps nothing either, and what was on a dead node i
   assert.deepEqual(evaluation.QueuedAllocations, {})
 })
 
-test('schedule: a job of which children are launched runs nothing itself', () => {
+test('schedule: parent job runs nothing itself', () => {
   const parents = [{ Periodic: { Spec: '@daily' } }, { ParameterizedJob: {} }]
   for (const parent of parents)
     assert.deepEqual(planFor({ job: aJob({ Type: 'batch', ...parent }) }).placements, [])
@@ -175,7 +175,7 @@ test('schedule: a job of which children are launched runs nothing itself', () =>
   assert.equal(planFor({ job: child }).placements.length, 1)
 })
 
-test('schedule: a group that the job no longer has ends', () => {
+test('schedule: removed group is stopped', () => {
   const before = aJob({ groups: [aGroup({ Name: 'old' })] })
   const job = { ...aJob(), Version: 1 }
   const { stops, placements } = planFor({
@@ -187,27 +187,27 @@ test('schedule: a group that the job no longer has ends', () => {
   assert.deepEqual(names(placements), ['web.app[0]'])
 })
 
-test('schedule: what finds no room waits in a blocked evaluation', () => {
+test('schedule: unplaced allocations wait in a blocked evaluation', () => {
   const job = aJob({
     groups: [aGroup({ Count: 5, Tasks: [aTask({ Resources: { CPU: 1_500 } })] })],
   })
-  const { placements, evaluation, blocked } = planFor({ nodes: 2, job })
+  const { placements, evaluation, blockedEvaluation } = planFor({ nodes: 2, job })
   assert.equal(placements.length, 4)
-  assert.ok(blocked)
-  assert.deepEqual([...Value.Errors(Evaluation, blocked)], [])
+  assert.ok(blockedEvaluation)
+  assert.deepEqual([...Value.Errors(Evaluation, blockedEvaluation)], [])
   assert.deepEqual([...Value.Errors(Evaluation, evaluation)], [])
   assert.equal(evaluation.Status, 'complete')
-  assert.equal(evaluation.BlockedEval, blocked.ID)
+  assert.equal(evaluation.BlockedEval, blockedEvaluation.ID)
   assert.deepEqual(evaluation.QueuedAllocations, { app: 1 })
-  assert.equal(blocked.Status, 'blocked')
-  assert.equal(blocked.TriggeredBy, 'queued-allocs')
-  assert.equal(blocked.PreviousEval, evaluation.ID)
-  assert.equal(blocked.SnapshotIndex, 1_000)
-  assert.deepEqual(blocked.ClassEligibility, { 'v1:1': true })
-  assert.equal(blocked.EscapedComputedClass, false)
+  assert.equal(blockedEvaluation.Status, 'blocked')
+  assert.equal(blockedEvaluation.TriggeredBy, 'queued-allocs')
+  assert.equal(blockedEvaluation.PreviousEval, evaluation.ID)
+  assert.equal(blockedEvaluation.SnapshotIndex, 1_000)
+  assert.deepEqual(blockedEvaluation.ClassEligibility, { 'v1:1': true })
+  assert.equal(blockedEvaluation.EscapedComputedClass, false)
 })
 
-test('schedule: the first failure of a group is explained, the others are counted', () => {
+test('schedule: first failure has metrics, others are counted', () => {
   const task = aTask({ Resources: { CPU: 5_000, MemoryMB: 400 } })
   const job = aJob({ groups: [aGroup({ Count: 3, Tasks: [task] })] })
   const { evaluation } = planFor({ nodes: [...nodes(2, { NodeClass: 'small' })], job })
@@ -234,7 +234,7 @@ test('schedule: the first failure of a group is explained, the others are counte
   assert.deepEqual(evaluation.QueuedAllocations, { app: 3 })
 })
 
-test('schedule: one group that finds no room does not hold up another', () => {
+test('schedule: one failed group does not block another', () => {
   const job = aJob({
     groups: [
       aGroup({ Name: 'big', Tasks: [aTask({ Resources: { MemoryMB: 99_999 } })] }),
@@ -246,15 +246,15 @@ test('schedule: one group that finds no room does not hold up another', () => {
   assert.deepEqual(evaluation.QueuedAllocations, { big: 1, small: 0 })
 })
 
-test('schedule: a blocked evaluation that still finds no room stays the same record', () => {
+test('schedule: blocked evaluation keeps its record', () => {
   const job = aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 9_000 } })] })] })
-  const first = planFor({ job }).blocked
+  const first = planFor({ job }).blockedEvaluation
   assert.ok(first)
   const again = schedule(aCluster({ job }), first, seeded(2))
   assert.equal(again.evaluation.ID, first.ID)
   assert.equal(again.evaluation.Status, 'blocked')
   assert.deepEqual(again.evaluation.ClassEligibility, { 'v1:1': true })
-  assert.equal(again.blocked, undefined)
+  assert.equal(again.blockedEvaluation, undefined)
   const bigger = aNode({
     NodeResources: {
       ...aNode().NodeResources,
@@ -267,21 +267,21 @@ test('schedule: a blocked evaluation that still finds no room stays the same rec
   assert.equal(done.placements.length, 1)
 })
 
-test('schedule: classes that cannot run the group are named, so that they wake nobody', () => {
+test('schedule: ineligible classes do not unblock the evaluation', () => {
   const rule = { LTarget: '${attr.kernel.name}', RTarget: 'windows' }
   const job = aJob({ Constraints: [rule] })
-  const { blocked } = planFor({ nodes: 2, job })
-  assert.deepEqual(blocked?.ClassEligibility, { 'v1:1': false })
+  const { blockedEvaluation } = planFor({ nodes: 2, job })
+  assert.deepEqual(blockedEvaluation?.ClassEligibility, { 'v1:1': false })
 })
 
-test('schedule: a constraint on what is unique to nodes makes classes say nothing', () => {
+test('schedule: unique constraint escapes computed classes', () => {
   const job = aJob({ Constraints: [{ LTarget: '${node.unique.name}', RTarget: 'other' }] })
-  const { blocked } = planFor({ nodes: 2, job })
-  assert.equal(blocked?.EscapedComputedClass, true)
-  assert.equal(blocked?.ClassEligibility, null)
+  const { blockedEvaluation } = planFor({ nodes: 2, job })
+  assert.equal(blockedEvaluation?.EscapedComputedClass, true)
+  assert.equal(blockedEvaluation?.ClassEligibility, null)
 })
 
-test('schedule: a trigger that no job answers fails the evaluation', () => {
+test('schedule: unexpected trigger fails the evaluation', () => {
   const job = aJob()
   const { evaluation, placements } = planFor({ job }, { TriggeredBy: 'scheduled' })
   assert.equal(evaluation.Status, 'failed')
@@ -289,7 +289,7 @@ test('schedule: a trigger that no job answers fails the evaluation', () => {
   assert.deepEqual(placements, [])
 })
 
-test('schedule: the type of the job decides, not that of an evaluation made before it', () => {
+test('schedule: job type decides, not the type of the evaluation', () => {
   const job = aJob({ Type: 'batch' })
   const { placements } = planFor(
     { job, allocations: [anAllocation({ job, ClientStatus: 'complete' })] },
@@ -298,10 +298,10 @@ test('schedule: the type of the job decides, not that of an evaluation made befo
   assert.deepEqual(placements, [])
 })
 
-test('schedule: a cluster without nodes blocks, it does not fail', () => {
+test('schedule: cluster without nodes blocks instead of failing', () => {
   const job = aJob()
-  const { evaluation, blocked } = planFor({ nodes: [], job })
+  const { evaluation, blockedEvaluation } = planFor({ nodes: [], job })
   assert.equal(evaluation.Status, 'complete')
   assert.equal(evaluation.FailedTGAllocs?.['app']?.NodesEvaluated, 0)
-  assert.deepEqual(blocked?.ClassEligibility, {})
+  assert.deepEqual(blockedEvaluation?.ClassEligibility, {})
 })

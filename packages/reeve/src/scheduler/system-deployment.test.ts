@@ -19,7 +19,7 @@ function running(count: number, update: Input<UpdateStrategy> = {}): World {
   return world
 }
 
-test('system deployment: the first registration places everywhere and ends when all are healthy', () => {
+test('system deployment: first deployment is successful when all are healthy', () => {
   const world = new World(3)
   const { placements, deployment } = world.register(system('a'))
   assert.equal(placements.length, 3)
@@ -31,7 +31,7 @@ test('system deployment: the first registration places everywhere and ends when 
   assert.equal(world.settle(), 0)
 })
 
-test('system deployment: a new version goes from node to node, max_parallel at a time', () => {
+test('system deployment: updates max_parallel nodes at a time', () => {
   const world = running(5, { MaxParallel: 2 })
   world.register(system('b', { MaxParallel: 2 }))
   const waves = [2, 4, 5].map((want) => {
@@ -44,7 +44,7 @@ test('system deployment: a new version goes from node to node, max_parallel at a
   assert.equal(waves.at(-1)?.deploymentUpdates[0]?.Status, 'successful')
 })
 
-test('system deployment: nothing goes on beside one that is unhealthy, paused or failed', () => {
+test('system deployment: stops while unhealthy, paused or failed', () => {
   for (const Status of ['running', 'paused', 'failed'] as const) {
     const world = running(3)
     const { placements } = world.register(system('b'))
@@ -61,7 +61,7 @@ const closedNodes = [
   { status: 'failed', stops: 0 },
 ] as const
 for (const { status, stops } of closedNodes)
-  test(`system deployment: while it is ${status}, a node that takes no new work loses ${stops}`, () => {
+  test(`system deployment: while it is ${status}, an ineligible node loses ${stops}`, () => {
     const world = running(3)
     const { placements } = world.register(system('b'))
     world.health(placements, true)
@@ -84,7 +84,7 @@ for (const { status, stops } of closedNodes)
     assert.deepEqual([world.live.length, world.deployment?.Status], [2, 'successful'])
   })
 
-test('system canary: a node that takes no new work keeps the old version until the promotion', () => {
+test('system canary: ineligible node keeps the old version until promotion', () => {
   const update = { Canary: 50, MaxParallel: 4 }
   const world = running(3, update)
   const [old] = world.live
@@ -97,7 +97,7 @@ test('system canary: a node that takes no new work keeps the old version until t
   assert.ok(world.evaluate().stops.some((row) => row.ID === old?.ID))
 })
 
-test('system deployment: it ends when the only node that is not well goes', () => {
+test('system deployment: completes when the only unhealthy node leaves', () => {
   const world = new World(3)
   const { placements, deployment } = world.register(system('a'))
   world.health(placements.slice(0, 2), true)
@@ -114,7 +114,7 @@ const shares = [
   { canary: 100, nodes: 5, parallel: 2, want: 2 },
 ]
 for (const { canary, nodes: count, parallel, want } of shares)
-  test(`system canary: ${canary}% of ${count} nodes, ${parallel} at once, are ${want}`, () => {
+  test(`system canary: ${canary}% of ${count} nodes, ${parallel} parallel, are ${want}`, () => {
     const update = { Canary: canary, MaxParallel: parallel }
     const world = running(count, update)
     const { placements, stops, deployment } = world.register(system('b', update))
@@ -134,7 +134,7 @@ for (const { canary, nodes: count, parallel, want } of shares)
     assert.equal(world.deployment?.Status, 'successful')
   })
 
-test('system canary: a node that joins during the trial gets the version before', () => {
+test('system canary: node joining before promotion gets the old version', () => {
   const update = { Canary: 50, MaxParallel: 4 }
   const world = running(2, update)
   world.register(system('b', update))
@@ -146,7 +146,7 @@ test('system canary: a node that joins during the trial gets the version before'
   )
 })
 
-test('system deployment: nodes that come and go change what is wanted, not whether it ends', () => {
+test('system deployment: joining and leaving nodes change the total', () => {
   const world = running(3)
   world.register(system('b'))
   world.obey()
@@ -161,20 +161,20 @@ test('system deployment: nodes that come and go change what is wanted, not wheth
   assert.equal(world.live.length, 3)
 })
 
-test('system deployment: a node that joins a version that runs is no deployment', () => {
+test('system deployment: joining node creates no deployment', () => {
   const world = running(2)
   world.nodes = nodes(3)
   const { placements, deployment } = world.evaluate({ TriggeredBy: 'node-update' })
   assert.deepEqual([placements.length, deployment], [1, undefined])
 })
 
-test('system deployment: max_parallel 0 replaces everywhere at once', () => {
+test('system deployment: max_parallel 0 updates all nodes together', () => {
   const world = running(3, { MaxParallel: 0 })
   const { placements, deployment } = world.register(system('b', { MaxParallel: 0 }))
   assert.deepEqual([placements.length, deployment], [3, undefined])
 })
 
-test('sysbatch: has no deployments, and gives up what is too many on a node', () => {
+test('sysbatch: has no deployments and stops surplus allocations', () => {
   const world = new World(2)
   const job = (count: number) => aJob({ Type: 'sysbatch', groups: [aGroup({ Count: count })] })
   const { placements, deployment } = world.register(job(2))

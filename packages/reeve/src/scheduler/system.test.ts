@@ -19,17 +19,17 @@ const system = aJob({ Type: 'system' })
 const on = (number: number, job = system) =>
   anAllocation({ job, ID: anId('alloc', number), NodeID: anId('node', number) })
 
-test('system: one on every node that takes work, all under one name', () => {
+test('system: one allocation on every ready node with one name', () => {
   const cluster = [...nodes(3), aNode({ ID: anId('node', 9), SchedulingEligibility: 'ineligible' })]
-  const { placements, blocked } = planFor({ job: system, nodes: cluster })
+  const { placements, blockedEvaluation } = planFor({ job: system, nodes: cluster })
   assert.deepEqual(
     placements.map((row) => [row.NodeID, row.Name]),
     [1, 2, 3].map((n) => [anId('node', n), 'web.app[0]']),
   )
-  assert.equal(blocked, undefined)
+  assert.equal(blockedEvaluation, undefined)
 })
 
-test('system: what runs is left alone, what is missing is placed', () => {
+test('system: places missing allocations only', () => {
   const { placements, stops, annotations } = planFor({
     job: system,
     nodes: nodes(2),
@@ -46,7 +46,7 @@ test('system: what runs is left alone, what is missing is placed', () => {
   )
 })
 
-test('system: nodes that cannot run it are passed over in silence', () => {
+test('system: infeasible nodes are ignored', () => {
   const job = aJob({ Type: 'system', Constraints: [{ LTarget: '${node.class}', RTarget: 'a' }] })
   const cluster = [
     aNode({ NodeClass: 'a', ComputedClass: 'v1:a' }),
@@ -57,20 +57,20 @@ test('system: nodes that cannot run it are passed over in silence', () => {
   assert.equal(evaluation.FailedTGAllocs, null)
 })
 
-test('system: when no node can run it, that is told', () => {
+test('system: reports if no node is feasible', () => {
   const job = aJob({ Type: 'system', Constraints: [{ LTarget: '${node.class}', RTarget: 'a' }] })
-  const { evaluation, blocked } = planFor({ job, nodes: nodes(2) })
+  const { evaluation, blockedEvaluation } = planFor({ job, nodes: nodes(2) })
   assert.equal(evaluation.FailedTGAllocs?.['app']?.NodesFiltered, 2)
-  assert.ok(blocked)
+  assert.ok(blockedEvaluation)
 })
 
-test('system: nodes without room are told and waited for', () => {
+test('system: exhausted nodes block the evaluation', () => {
   const job = aJob({
     Type: 'system',
     groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000 } })] })],
   })
   const other = { ...job, ID: 'other' }
-  const { placements, evaluation, blocked } = planFor({
+  const { placements, evaluation, blockedEvaluation } = planFor({
     job,
     nodes: nodes(3),
     allocations: [on(1, other), on(2, other)],
@@ -78,10 +78,10 @@ test('system: nodes without room are told and waited for', () => {
   assert.equal(placements.length, 1)
   assert.deepEqual(evaluation.QueuedAllocations, { app: 2 })
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { cpu: 2 })
-  assert.deepEqual(blocked?.ClassEligibility, { 'v1:1': true })
+  assert.deepEqual(blockedEvaluation?.ClassEligibility, { 'v1:1': true })
 })
 
-test('system: a node that is gone loses it, and it is not placed elsewhere', () => {
+test('system: lost allocation is not placed elsewhere', () => {
   const cluster = [aNode({ Status: 'down' }), aNode({ ID: anId('node', 2) })]
   const { placements, stops } = planFor({
     job: system,
@@ -95,7 +95,7 @@ test('system: a node that is gone loses it, and it is not placed elsewhere', () 
   assert.deepEqual(placements, [])
 })
 
-test('system: one that failed is placed again, and one that must move is stopped', () => {
+test('system: failed allocation is replaced, migrating one is stopped', () => {
   const failed = { ...on(1), ClientStatus: 'failed' as const }
   const moving = { ...on(2), DesiredTransition: { Migrate: true } }
   const cluster = [aNode(), aNode({ ID: anId('node', 2), SchedulingEligibility: 'ineligible' })]
@@ -127,25 +127,25 @@ for (const { cause, TriggeredBy, places } of causes)
       assert.equal(planFor(cluster, { TriggeredBy }).placements.length, places)
     })
 
-test('system: one run for several reasons places again what one of them places again', () => {
+test('system: coalesced triggers replace terminal allocations', () => {
   const settled = { ID: anId('eval', 7), TriggeredBy: 'node-update' } as const
   const allocations = [{ ...on(1), ClientStatus: 'failed' as const }]
   const plan = schedule(
     aCluster({ job: system, nodes: 1, allocations }),
     { ...anEvaluation(system), TriggeredBy: 'deployment-watcher' },
-    { ...seeded(1), settles: [settled] },
+    { ...seeded(1), coalescedEvaluations: [settled] },
   )
   assert.equal(plan.placements.length, 1)
 })
 
-test('system: a new version runs again where the old one failed, whatever asks for it', () => {
+test('system: new version replaces failed allocations with any trigger', () => {
   const allocations = [{ ...on(1), ClientStatus: 'failed' as const }]
   const job = { ...system, Version: 1 }
   const { placements } = planFor({ job, allocations }, { TriggeredBy: 'deployment-watcher' })
   assert.equal(placements.length, 1)
 })
 
-test('system: a new version replaces on the same node, or updates in place', () => {
+test('system: new version replaces or updates on the same node', () => {
   const before = { ...system, CreateIndex: 1 }
   const job = { ...before, Version: 1 }
   const cluster = { nodes: nodes(2), versions: [before], allocations: [on(1), on(2)] }
@@ -161,7 +161,7 @@ test('system: a new version replaces on the same node, or updates in place', () 
   assert.equal(replaced.stops.length, 2)
 })
 
-test('system: a new version on a node that can no longer run it only ends the old one', () => {
+test('system: infeasible node stops the old version', () => {
   const before = { ...system, CreateIndex: 1 }
   const rule = { LTarget: '${node.class}', RTarget: 'a' }
   const job = { ...aJob({ Type: 'system', Constraints: [rule] }), Version: 1, CreateIndex: 1 }
@@ -169,7 +169,7 @@ test('system: a new version on a node that can no longer run it only ends the ol
   assert.deepEqual([placements.length, stops.length], [0, 1])
 })
 
-test('system: a node that left the datacenters of the job is left', () => {
+test('system: stops on nodes outside the datacenters', () => {
   const job = { ...aJob({ Type: 'system', Datacenters: ['dc2'] }), Version: 1, CreateIndex: 1 }
   const { stops } = planFor({
     job,
@@ -179,7 +179,7 @@ test('system: a node that left the datacenters of the job is left', () => {
   assert.equal(stops.length, 1)
 })
 
-test('system: a group that is gone, or has no count, ends everywhere', () => {
+test('system: removed or empty group stops everywhere', () => {
   const none = {
     ...aJob({ Type: 'system', groups: [aGroup({ Count: 0 })] }),
     Version: 1,
@@ -196,7 +196,7 @@ test('system: a group that is gone, or has no count, ends everywhere', () => {
   }
 })
 
-test('sysbatch: finished work stays done until there is a new version', () => {
+test('sysbatch: completed work runs again only with a new version', () => {
   const before = { ...aJob({ Type: 'sysbatch' }), CreateIndex: 1 }
   const ended = [1, 2].map((n) => ({ ...on(n, before), ClientStatus: 'complete' as const }))
   const same = planFor({ job: before, nodes: nodes(3), allocations: ended })
@@ -208,7 +208,7 @@ test('sysbatch: finished work stays done until there is a new version', () => {
   assert.equal(next.placements.length, 3)
 })
 
-test('system: triggers of other schedulers are refused', () => {
+test('system: triggers of other schedulers are rejected', () => {
   for (const TriggeredBy of ['alloc-reschedule', 'alloc-failure'] as const) {
     const { evaluation } = planFor({ job: system }, { TriggeredBy })
     assert.equal(evaluation.Status, 'failed')

@@ -14,18 +14,18 @@ import { World } from '../../test/build/world.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { schedule } from './schedule.ts'
 
-test('trace E: what finds no room is placed by the evaluation that waited', () => {
+test('trace E: blocked evaluation places the rest', () => {
   const group = aGroup({ Count: 2, Tasks: [aTask({ Resources: { CPU: 3_000 } })] })
   const world = new World([])
   const first = world.register(aJob({ groups: [group] }))
-  const { blocked } = first
-  assert.ok(blocked)
+  const { blockedEvaluation } = first
+  assert.ok(blockedEvaluation)
   assert.deepEqual(
     [first.evaluation.Status, first.evaluation.BlockedEval, first.evaluation.QueuedAllocations],
-    ['complete', blocked.ID, { app: 2 }],
+    ['complete', blockedEvaluation.ID, { app: 2 }],
   )
   world.nodes = nodes(1)
-  const half = world.evaluate(blocked)
+  const half = world.evaluate(blockedEvaluation)
   assert.deepEqual(
     [half.evaluation.Status, half.evaluation.QueuedAllocations, half.placements.length],
     ['blocked', { app: 1 }, 1],
@@ -38,7 +38,7 @@ test('trace E: what finds no room is placed by the evaluation that waited', () =
   )
 })
 
-test('trace G: batch work that ended well is done; a failure comes again once', () => {
+test('trace G: completed batch work is done; a failure is retried once', () => {
   const world = new World(1)
   world.register(aJob({ Type: 'batch', groups: [aGroup({ Count: 2 })] }))
   const [good, bad] = world.live
@@ -49,7 +49,7 @@ test('trace G: batch work that ended well is done; a failure comes again once', 
   world.report(good, { ClientStatus: 'complete' })
   world.report(bad, failed())
   const first = world.evaluate({ TriggeredBy: 'alloc-failure' })
-  const [follow] = first.followUps
+  const [follow] = first.followUpEvaluations
   assert.deepEqual(
     [first.placements, follow?.TriggeredBy, follow?.WaitUntil],
     [[], 'alloc-reschedule', isoFromMs(world.nowMs + 5_000)],
@@ -63,11 +63,11 @@ test('trace G: batch work that ended well is done; a failure comes again once', 
   world.report(placements[0], failed())
   world.nowMs += 60_000
   const last = world.evaluate({ TriggeredBy: 'alloc-failure' })
-  assert.deepEqual([last.placements, last.followUps], [[], []])
+  assert.deepEqual([last.placements, last.followUpEvaluations], [[], []])
   assert.deepEqual(world.live, [])
 })
 
-test('trace H: a job that is stopped and registered again begins with new allocations', () => {
+test('trace H: re-registered job starts with new allocations', () => {
   const world = new World(2)
   const job = aJob({ groups: [aGroup({ Count: 2 })] })
   world.register(job)
@@ -85,14 +85,14 @@ test('trace H: a job that is stopped and registered again begins with new alloca
   assert.equal(again.deployment?.JobVersion, 2)
 })
 
-test('a stopped job leaves neither allocations nor a deployment behind', () => {
+test('a stopped job leaves no allocations and no deployment', () => {
   const world = new World(1)
   world.register(aJob())
   const stopped = world.register({ ...aJob(), Stop: true })
   assert.deepEqual([stopped.stops.length, stopped.deploymentUpdates[0]?.Status], [1, 'cancelled'])
 })
 
-test('preemption: victims are evicted in the plan, and their jobs are looked at again', () => {
+test('preemption: evicts victims and evaluates their jobs', () => {
   const big = [aTask({ Resources: { CPU: 3_000 } })]
   const small = aJob({ ID: 'small', Priority: 10, groups: [aGroup({ Tasks: big })] })
   const job = aJob({ Type: 'system', Priority: 90, groups: [aGroup({ Tasks: big })] })
@@ -106,11 +106,11 @@ test('preemption: victims are evicted in the plan, and their jobs are looked at 
   const [winner] = plan.placements
   assert.deepEqual(winner?.PreemptedAllocations, [victim.ID])
   assert.deepEqual(
-    plan.victims.map((row) => [row.ID, row.DesiredStatus, row.PreemptedByAllocation]),
+    plan.preemptions.map((row) => [row.ID, row.DesiredStatus, row.PreemptedByAllocation]),
     [[victim.ID, 'evict', winner?.ID]],
   )
   assert.deepEqual(
-    plan.followUps.map((one) => [one.JobID, one.TriggeredBy, one.Priority]),
+    plan.followUpEvaluations.map((one) => [one.JobID, one.TriggeredBy, one.Priority]),
     [['small', 'preemption', 10]],
   )
   assert.equal(plan.evaluation.NextEval, '')

@@ -1,16 +1,19 @@
 import type { AuditActor, AuditRecord, AuditVia } from '@reeve/contract'
-import type { Change, CommitSubject, Stamp } from './change.ts'
+import type { Change, AuditSubject, Stamp } from './change.ts'
 import type { Commit } from './commit.ts'
-import type { TableName } from './tables.ts'
+import type { TableName } from './schema/tables.ts'
 
-/** Ids, and parts of a command, kept in one record: a write may touch a thousand things. */
+/**
+ * Maximum number of resource IDs and of command arguments in one record; a write may touch a
+ * thousand rows.
+ */
 const RESOURCES_MAX = 20
 const RESOURCE_CHARS_MAX = 256
 const TIME_DIGITS = 15
 const INDEX_DIGITS = 14
-const PLACE_DIGITS = 4
+const POSITION_DIGITS = 4
 
-/** What is known of a request before it is carried out, for its audit record. */
+/** The part of an audit record that is known before the request is executed. */
 export interface AuditEntry {
   readonly actor: AuditActor
   /** Address of the client. */
@@ -25,9 +28,9 @@ export interface AuditEntry {
   readonly namespace: string
   /** Ids that the path of the request names. */
   readonly pathResources: readonly string[]
-  /** How it came from another region, as that region says. */
+  /** How another region forwarded the request, as reported by that region. */
   readonly via?: AuditVia | undefined
-  /** The program that sent it, as it says; undefined for any other. */
+  /** Client program as the request declares it; undefined for other programs. */
   readonly client?: 'cli' | 'web' | undefined
 }
 
@@ -38,35 +41,37 @@ export interface AuditEntry {
  */
 export type CommitAuthor = AuditEntry | 'system'
 
-/** Told of a commit as it is applied, of its author, and of when it is durable. */
+/**
+ * Called when a commit is applied, with its author and a promise that resolves when it is durable.
+ */
 export type CommitObserver = (
   commit: Commit,
   about: { readonly by: CommitAuthor; readonly durable: Promise<void> },
 ) => void
 
-/** Whoever may commit, for use cases that need no more of their caller. */
+/** For use cases that need only the author of their commits. */
 export interface Author {
   readonly by: CommitAuthor
 }
 
-/** For what the server does by itself. */
+/** Author of commits that the server makes on its own. */
 export const SYSTEM: Author = { by: 'system' }
 
 /** A commit that is about to be made. */
 export interface AuditedCommit extends Stamp {
   readonly changes: readonly Change[]
-  readonly about: CommitSubject | undefined
+  readonly auditSubject: AuditSubject | undefined
 }
 
 /** The record of a request that is made durable together with what the request changed. */
 export function auditRecord(entry: AuditEntry, commit: AuditedCommit): AuditRecord {
-  const { timeMs, index, about, changes } = commit
-  return recordOf(entry, {
+  const { timeMs, index, auditSubject, changes } = commit
+  return buildRecord(entry, {
     ID: auditKey(timeMs, index),
     timeMs,
     namespace: namespaceOfChanges(changes) ?? entry.namespace,
-    organizationId: about?.organizationId ?? '',
-    resources: about?.subjects ?? changedResourceIds(changes),
+    organizationId: auditSubject?.organizationId ?? '',
+    resources: auditSubject?.resourceIds ?? changedResourceIds(changes),
     status: entry.successStatus,
   })
 }
@@ -84,7 +89,7 @@ export function outcomeRecord(
   { status, organizationId, command }: AuditOutcome,
   timeMs: number,
 ): AuditRecord {
-  const record = recordOf(entry, {
+  const record = buildRecord(entry, {
     ID: '',
     timeMs,
     namespace: entry.namespace,
@@ -92,7 +97,7 @@ export function outcomeRecord(
     resources: [],
     status,
   })
-  return command === undefined ? record : { ...record, Command: shortened(command) }
+  return command === undefined ? record : { ...record, Command: truncateCommand(command) }
 }
 
 interface RecordDetails {
@@ -104,11 +109,11 @@ interface RecordDetails {
   readonly status: number
 }
 
-/** Part of every write: one literal, no copies of copies. */
-function recordOf(entry: AuditEntry, details: RecordDetails): AuditRecord {
+/** Part of every write, so it is one literal instead of copies of copies. */
+function buildRecord(entry: AuditEntry, details: RecordDetails): AuditRecord {
   const record: AuditRecord = {
     ID: details.ID,
-    Time: timeText(details.timeMs),
+    Time: formatTime(details.timeMs),
     Actor: entry.actor,
     Address: entry.address,
     RequestID: entry.requestId,
@@ -125,15 +130,18 @@ function recordOf(entry: AuditEntry, details: RecordDetails): AuditRecord {
 
 let lastTime = { ms: 0, text: new Date(0).toISOString() }
 
-/** Many writes share a millisecond, and formatting it takes longer than the rest of a record. */
-function timeText(ms: number): string {
+/**
+ * Formats a time; caches the last result, because many writes share a millisecond and formatting
+ * takes longer than the rest of a record.
+ */
+function formatTime(ms: number): string {
   if (lastTime.ms !== ms) lastTime = { ms, text: new Date(ms).toISOString() }
   return lastTime.text
 }
 
-function uniqueIds(named: readonly string[], changed: readonly string[]): readonly string[] {
+function uniqueIds(pathIds: readonly string[], changedIds: readonly string[]): readonly string[] {
   const ids: string[] = []
-  for (const list of [named, changed])
+  for (const list of [pathIds, changedIds])
     for (const id of list) {
       if (ids.length === RESOURCES_MAX) return ids
       const text = id.slice(0, RESOURCE_CHARS_MAX)
@@ -142,7 +150,7 @@ function uniqueIds(named: readonly string[], changed: readonly string[]): readon
   return ids
 }
 
-function shortened(command: readonly string[]): readonly string[] {
+function truncateCommand(command: readonly string[]): readonly string[] {
   return command.slice(0, RESOURCES_MAX).map((part) => part.slice(0, RESOURCE_CHARS_MAX))
 }
 
@@ -164,41 +172,42 @@ const RESOURCE_ID_FIELD: { readonly [N in TableName]?: string } = {
 }
 
 /**
- * Ids of what a commit of `/v1` writes; the path names what it deletes. A job that is registered
- * again unchanged is only evaluated: then its evaluation names it.
+ * IDs of the rows that a commit of `/v1` writes; deleted rows are identified by the request path.
+ * Registering an unchanged job only creates an evaluation, which then identifies the job.
  */
 function changedResourceIds(changes: readonly Change[]): readonly string[] {
-  const ids = changes.flatMap((change) => textIn(change, RESOURCE_ID_FIELD[change.table]) ?? [])
+  const ids = changes.flatMap(
+    (change) => stringField(change, RESOURCE_ID_FIELD[change.table]) ?? [],
+  )
   if (ids.length > 0) return ids
-  return changes.flatMap((one) => (one.table === 'evaluations' ? (textIn(one, 'JobID') ?? []) : []))
+  return changes.flatMap((one) =>
+    one.table === 'evaluations' ? (stringField(one, 'JobID') ?? []) : [],
+  )
 }
 
 /** The namespace of a job or variable: the body of a request may name it instead of the query. */
 function namespaceOfChanges(changes: readonly Change[]): string | undefined {
   for (const change of changes) {
     const found =
-      RESOURCE_ID_FIELD[change.table] === undefined ? undefined : textIn(change, 'Namespace')
+      RESOURCE_ID_FIELD[change.table] === undefined ? undefined : stringField(change, 'Namespace')
     if (found !== undefined) return found
   }
   return undefined
 }
 
-function textIn({ row }: Change, field: string | undefined): string | undefined {
+function stringField({ row }: Change, field: string | undefined): string | undefined {
   if (row === undefined || field === undefined) return undefined
   const value: unknown = Reflect.get(row, field)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/**
- * Keys sort by time, so that a span of it is found without an index; then by commit and place in
- * it.
- */
-export function auditKey(timeMs: number, commitIndex: number, place = 0): string {
+/** Keys sort by time, so a time range needs no index; then by commit and position in it. */
+export function auditKey(timeMs: number, commitIndex: number, position = 0): string {
   const index = String(commitIndex).padStart(INDEX_DIGITS, '0')
-  return `${auditTimeKey(timeMs)}-${index}-${String(place).padStart(PLACE_DIGITS, '0')}`
+  return `${auditTimeKey(timeMs)}-${index}-${String(position).padStart(POSITION_DIGITS, '0')}`
 }
 
-/** Sorts before every key of this time and after all of the times before. */
+/** Prefix that sorts before all keys of this time and after all keys of earlier times. */
 export function auditTimeKey(timeMs: number): string {
   return String(Math.max(0, Math.floor(timeMs))).padStart(TIME_DIGITS, '0')
 }

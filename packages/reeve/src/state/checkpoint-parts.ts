@@ -1,69 +1,79 @@
 import type { CheckpointRow } from './engine.ts'
-import type { Table } from './table.ts'
+import type { Table } from './table/table.ts'
 
 /**
- * Rows written between two marks of a checkpoint. Each mark costs the embedded engine a handful of
- * syncs, and a crash costs the replay of what is behind the last mark: some hundred milliseconds.
+ * Rows written between two checkpoint positions. Each position costs the embedded engine several
+ * fsyncs; after a crash, the log behind the last position is replayed, which takes some hundred
+ * milliseconds.
  */
 const ROWS_PER_PART = 25_000
 
-/** Where one part of the next checkpoint ends. */
+/** End of one part of the next checkpoint. */
 interface PartEnd {
-  readonly upTo: number
-  /** For each table, how many of its dirty rows were first written up to then. */
+  readonly index: number
+  /** Per table, the number of dirty rows first written up to that index. */
   readonly counts: readonly number[]
 }
 
-/** Rows that a checkpoint writes, and the index to which it reaches when they are durable. */
+/**
+ * One part of a checkpoint: its rows and the index that the checkpoint reaches once they are
+ * durable.
+ */
 export interface CheckpointPart {
-  readonly upTo: number
+  readonly checkpointIndex: number
   readonly rows: Iterable<CheckpointRow>
 }
 
 /**
- * Divides the dirty rows of all tables by the commits that first wrote them, so that a checkpoint
- * advances its mark while it is written. A row may hold a later value than the mark of its part:
- * the commits behind the mark are applied again at a start, and end in the same value.
+ * Divides the dirty rows of all tables by the commits that first wrote them, so that the checkpoint
+ * position advances while the checkpoint is written. A row may contain a later value than the
+ * position of its part: the commits after the position are replayed at start and result in the same
+ * value.
  */
 export class CheckpointParts {
   readonly #tables: readonly Table<object>[]
   readonly #rowsPerPart: number
-  #ends: PartEnd[] = []
-  #rowsSince = 0
+  #partEnds: PartEnd[] = []
+  #rowsInPart = 0
 
   constructor(tables: readonly Table<object>[], rowsPerPart = ROWS_PER_PART) {
     this.#tables = tables
     this.#rowsPerPart = rowsPerPart
   }
 
-  /** A commit was applied that wrote so many rows. */
-  note(index: number, rows: number): void {
-    this.#rowsSince += rows
-    if (this.#rowsSince < this.#rowsPerPart) return
-    this.#ends.push(this.#endAt(index, (table) => table.writtenCount))
-    this.#rowsSince = 0
-  }
-
-  /** The parts of a checkpoint that begins now and reaches to `upTo`; the last one ends there. */
-  take(upTo: number): CheckpointPart[] {
-    const before = this.#ends.filter((end) => end.upTo < upTo)
-    const ends = [...before, this.#endAt(upTo, () => Number.POSITIVE_INFINITY)]
-    this.#ends = []
-    this.#rowsSince = 0
-    return ends.map((end, i) => ({ upTo: end.upTo, rows: this.#rows(ends[i - 1], end) }))
+  /** Records that a commit wrote this number of rows. */
+  noteCommit(index: number, rows: number): void {
+    this.#rowsInPart += rows
+    if (this.#rowsInPart < this.#rowsPerPart) return
+    this.#partEnds.push(this.#endAt(index, (table) => table.writtenCount))
+    this.#rowsInPart = 0
   }
 
   /**
-   * A checkpoint failed: its rows are dirty again, behind those that were written meanwhile, and
-   * ends that were noted meanwhile do not count them.
+   * Returns the parts of a checkpoint that starts now and reaches `upTo`, where the last part ends.
    */
-  forgetEnds(): void {
-    this.#ends = []
-    this.#rowsSince = 0
+  takeParts(checkpointIndex: number): CheckpointPart[] {
+    const earlierEnds = this.#partEnds.filter((end) => end.index < checkpointIndex)
+    const ends = [...earlierEnds, this.#endAt(checkpointIndex, () => Number.POSITIVE_INFINITY)]
+    this.#partEnds = []
+    this.#rowsInPart = 0
+    return ends.map((end, i) => ({
+      checkpointIndex: end.index,
+      rows: this.#rows(ends[i - 1], end),
+    }))
   }
 
-  #endAt(upTo: number, count: (table: Table<object>) => number): PartEnd {
-    return { upTo, counts: this.#tables.map(count) }
+  /**
+   * Discards the recorded part ends after a failed checkpoint: its rows are dirty again after those
+   * written since, so the recorded counts are wrong.
+   */
+  reset(): void {
+    this.#partEnds = []
+    this.#rowsInPart = 0
+  }
+
+  #endAt(index: number, count: (table: Table<object>) => number): PartEnd {
+    return { index, counts: this.#tables.map(count) }
   }
 
   *#rows(begin: PartEnd | undefined, end: PartEnd): Generator<CheckpointRow> {

@@ -1,21 +1,24 @@
-import { decodeCommit } from './codec.ts'
+import { decodeCommit } from './commit-codec.ts'
 import type { Commit } from './commit.ts'
 import type { StorageEngine } from './engine.ts'
-import { charsIn } from './row-text.ts'
+import { jsonLength } from './table/row-json.ts'
 
 /**
- * Commits kept in memory for stream readers that are nearly up to date; older ones come from the
- * engine. Few, since what is kept for more than some fifty milliseconds outlives the young
- * generation: the collector's work on it was a twentieth of a registration.
+ * Commits kept in memory for stream readers that are nearly up to date; older ones are read from
+ * the engine. The number is small because commits kept longer than about 50 ms are promoted to the
+ * old generation, where garbage collection took 5 % of a registration.
  */
 const RECENT_COMMITS = 64
-/** A reader that works through the engine's joins the others once it finds the rest in memory. */
-const RECENT_GROUPS = 2
+/**
+ * Minimum number of batches kept, so that a reader catching up from the engine can switch to
+ * memory.
+ */
+const RECENT_BATCHES = 2
 const RECENT_CHARS_MAX = 32 * 1024 * 1024
 
 type Listener = (commits: readonly Commit[]) => void
 
-/** The durable commits in order: the recent ones at hand, the older ones in the engine. */
+/** The durable commits in order: recent ones in memory, older ones in the engine. */
 export class CommitLog {
   readonly #engine: StorageEngine
   readonly #recent: { readonly commit: Commit; readonly chars: number }[] = []
@@ -26,8 +29,8 @@ export class CommitLog {
 
   constructor(engine: StorageEngine) {
     this.#engine = engine
-    this.#firstIndex = engine.opened.firstIndex
-    this.#lastIndex = engine.opened.lastIndex
+    this.#firstIndex = engine.initialPosition.firstIndex
+    this.#lastIndex = engine.initialPosition.lastIndex
   }
 
   /** The oldest index that can still be read. */
@@ -35,22 +38,22 @@ export class CommitLog {
     return this.#firstIndex
   }
 
-  /** Calls `listener` with each group of commits right after it became durable, in order. */
+  /** Calls `listener` with each batch of commits right after it became durable, in order. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** For the store: these commits are durable now. */
+  /** Called by the store when these commits are durable. */
   add(commits: readonly Commit[]): void {
     for (const commit of commits) {
       let chars = 0
-      for (const { text } of commit.rows) chars += charsIn(text)
+      for (const { text } of commit.rows) chars += jsonLength(text)
       this.#recent.push({ commit, chars })
       this.#recentChars += chars
       this.#lastIndex = commit.index
     }
-    this.#forgetOldest(Math.max(RECENT_COMMITS, RECENT_GROUPS * commits.length))
+    this.#evictOldest(Math.max(RECENT_COMMITS, RECENT_BATCHES * commits.length))
     for (const listener of this.#listeners) listener(commits)
   }
 
@@ -59,40 +62,41 @@ export class CommitLog {
    */
   async *read(fromIndex: number): AsyncGenerator<Commit> {
     let next = fromIndex
-    for (let before = -1; before !== next && !this.#isAtHand(next);) {
-      before = next
+    for (let previous = -1; previous !== next && !this.#isInMemory(next);) {
+      previous = next
       for await (const entry of this.#engine.read(next)) {
-        // On the disk, but the engine has not said so yet: listeners are told of it later.
+        // Already on disk, but the engine has not confirmed it yet: listeners receive it later.
         if (entry.index > this.#lastIndex) return
         yield decodeCommit(entry.text)
         next = entry.index + 1
-        if (this.#isAtHand(next)) break
+        if (this.#isInMemory(next)) break
       }
     }
     for (const { commit } of this.#recent.slice()) if (commit.index >= next) yield commit
   }
 
-  /** Forgets commits below `beforeIndex`, so far as they are checkpointed. */
+  /** Deletes commits below `beforeIndex` that are covered by the checkpoint. */
   async trim(beforeIndex: number): Promise<void> {
     await this.#engine.trim(beforeIndex)
-    this.trimmed(beforeIndex)
+    this.noteTrimmed(beforeIndex)
   }
 
-  /** The leader that this server follows has forgotten commits below `beforeIndex`. */
-  trimmed(beforeIndex: number): void {
+  /** Called when the leader has trimmed commits below `beforeIndex`. */
+  noteTrimmed(beforeIndex: number): void {
     this.#firstIndex = Math.max(this.#firstIndex, beforeIndex)
   }
 
   /**
-   * While a reader works through the engine, the recent ones move on; it must not fall in between.
+   * True if the reader can continue in memory. Recent commits are evicted while a reader catches
+   * up, so it must not miss any in between.
    */
-  #isAtHand(index: number): boolean {
+  #isInMemory(index: number): boolean {
     const oldest = this.#recent[0]
     return oldest !== undefined && index >= oldest.commit.index
   }
 
-  /** In runs, because taking one from the front of an array moves all the others. */
-  #forgetOldest(commitsMax: number): void {
+  /** Evicts in batches, because removing the first element of an array moves all others. */
+  #evictOldest(commitsMax: number): void {
     let count = 0
     let chars = this.#recentChars
     while (this.#recent.length - count > commitsMax || chars > RECENT_CHARS_MAX)

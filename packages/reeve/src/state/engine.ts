@@ -1,14 +1,14 @@
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
-import type { StoredRow } from './stored-row.ts'
+import type { StoredRow } from './commit.ts'
 
 /**
- * What the store needs of a storage engine. The log of commits is the truth; stored rows are its
+ * Storage engine port of the store. The log of commits is the source of truth; stored rows are its
  * checkpoint. Engines treat all texts as opaque. One shared suite (test/suites/storage-engine.ts)
- * holds every implementation to these comments.
+ * verifies every implementation against these comments.
  */
 export interface StorageEngine {
-  /** Where the engine stood when it was opened. */
-  readonly opened: EnginePosition
+  /** Position of the engine when it was opened. */
+  readonly initialPosition: EnginePosition
 
   /**
    * Makes entries durable, all or none, in order. Resolves only after a power cut could no longer
@@ -18,7 +18,7 @@ export interface StorageEngine {
    * Fault kinds: `storage-full`, `storage-fenced` (another leader wrote), `storage-closed`,
    * `storage-failed`.
    */
-  append(entries: readonly NewLogEntry[]): Promise<void>
+  append(entries: readonly AppendEntry[]): Promise<void>
 
   /** The checkpointed rows, in batches, in no promised order. */
   load(): AsyncIterable<readonly StoredRow[]>
@@ -30,36 +30,36 @@ export interface StorageEngine {
   read(fromIndex: number): AsyncIterable<LogEntry>
 
   /**
-   * Writes rows (text undefined deletes), then marks the checkpoint at `mark.upTo`. May be
-   * interrupted at any point: the mark moves only after all rows are durable. Calling it again with
-   * the same rows does no harm.
+   * Writes rows (undefined text deletes), then moves the checkpoint to `mark.upTo`. May be
+   * interrupted at any point: the checkpoint moves only after all rows are durable. Idempotent for
+   * the same rows.
    */
-  checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void>
+  checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointPosition): Promise<void>
 
   /**
-   * Forgets log entries with index < `beforeIndex`. Never reaches past the checkpoint: the engine
-   * clamps.
+   * Deletes log entries with index < `beforeIndex`. Entries after the checkpoint are kept: the
+   * engine clamps the index.
    */
   trim(beforeIndex: number): Promise<void>
 
-  /** The bytes last put under the key by a durable entry; undefined when there are none. */
+  /** Bytes last stored under the key by a durable entry; undefined if there are none. */
   readBlob(key: string): Promise<Uint8Array | undefined>
 
   /**
-   * Waits for running calls, releases everything. Later calls reject with `storage-closed`. Safe to
-   * call twice.
+   * Waits for running calls and releases all resources. Later calls reject with `storage-closed`.
+   * Idempotent.
    */
   close(): Promise<void>
 }
 
-/** What may be written after a failed write: everything, commits that delete rows, or nothing. */
+/** Writes accepted after a failed write: all commits, only commits that delete rows, or none. */
 export type Recovery = 'all' | 'deletes' | 'none'
 
-/** An engine that can go on after a write failed because the disk was full or read-only. */
+/** An engine that can recover after a write failed because the disk was full or read-only. */
 export interface RecoverableEngine extends StorageEngine {
   /**
-   * Takes back what a failed append left, so that its entries are certainly not there, and says
-   * what may be written now. Called again after `deletes` and `none` until it resolves with `all`.
+   * Rolls back a failed append, so that its entries certainly do not exist, and returns which
+   * writes are accepted now. Called again after `deletes` and `none` until it resolves with `all`.
    * Never called while an append runs, unless the last call resolved with `deletes`.
    */
   recover(): Promise<Recovery>
@@ -69,19 +69,19 @@ export function isRecoverable(engine: StorageEngine): engine is RecoverableEngin
   return 'recover' in engine
 }
 
-/** An engine whose whole content can go to another, and come from one. */
-export interface MovableEngine extends StorageEngine {
+/** An engine whose complete content can be copied to and from another engine. */
+export interface MigratableEngine extends StorageEngine {
   /** Every blob, in no promised order. */
   blobs(): AsyncIterable<StoredBlob>
 
-  /** Puts blobs without a log entry. Only while content is received. */
+  /** Stores blobs without a log entry. Only allowed while content is imported. */
   putBlobs(blobs: readonly StoredBlob[]): Promise<void>
 
   /**
-   * Makes an empty engine one whose entries before `firstIndex` are all checkpointed and forgotten:
-   * the next append begins there.
+   * Initializes an empty engine as if all entries before `firstEventIndex` were checkpointed and
+   * trimmed: the next append starts there.
    */
-  beginAt(firstIndex: number): Promise<void>
+  startLogAt(firstIndex: number): Promise<void>
 }
 
 export interface StoredBlob {
@@ -89,35 +89,37 @@ export interface StoredBlob {
   readonly bytes: Uint8Array
 }
 
-/** What a freshly opened engine holds. An empty one: indexes 0, no tables. */
+/**
+ * Position of a freshly opened engine; all indexes are 0 and there are no tables if it is empty.
+ */
 export interface EnginePosition {
   /** Index of the last durable log entry; 0 when nothing was ever written. */
   readonly lastIndex: number
-  /** Index of the oldest entry still kept; lastIndex + 1 when none is. */
+  /** Index of the oldest kept entry; lastCheckedIndex + 1 if there is none. */
   readonly firstIndex: number
-  readonly checkpoint: CheckpointMark
+  readonly checkpoint: CheckpointPosition
 }
 
-export interface CheckpointMark {
-  /** All entries up to this index are in the rows. */
+export interface CheckpointPosition {
+  /** The rows contain all entries up to this index. */
   readonly upTo: number
-  /** Index of the last write to each table: deletes must not make it go back. */
+  /** Index of the last write to each table; a delete of the newest row must not decrease it. */
   readonly tableIndexes: Readonly<Record<string, number>>
 }
 
-/** One commit as the engine keeps it. */
+/** One stored log entry. */
 export interface LogEntry {
   readonly index: number
   readonly timeMs: number
-  /** The encoded commit (state/codec.ts). */
+  /** The encoded commit (state/commit-codec.ts). */
   readonly text: string
   /** Large values written beside the log in the same atomic step; undefined deletes. */
   readonly blobs: readonly BlobChange[]
 }
 
-/** A commit that is given to the engine. */
-export interface NewLogEntry extends Omit<LogEntry, 'text'> {
-  /** May be made anew whenever it is asked for: to be asked for once, when it is written. */
+/** A log entry to append. */
+export interface AppendEntry extends Omit<LogEntry, 'text'> {
+  /** Encoded on every access: read it once, when it is written. */
   readonly text: StringChunks
 }
 

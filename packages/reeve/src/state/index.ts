@@ -1,94 +1,123 @@
 export { auditKey, outcomeRecord, SYSTEM } from './audit-entry.ts'
 export type { AuditEntry, AuditOutcome, Author, CommitAuthor } from './audit-entry.ts'
-export { expiredAuditRecords, findAuditRecords } from './audit-records.ts'
-export type { AuditLimits, AuditPart, AuditWish } from './audit-records.ts'
-export type { Commit, CommittedRow, EventMark } from './commit.ts'
-export { decodeCommit } from './codec.ts'
+export {
+  type AuditLimits,
+  type AuditPage,
+  type AuditQuery,
+  expiredAuditRecords,
+  findAuditRecords,
+} from './schema/audit-records.ts'
+export {
+  type Commit,
+  type CommittedRow,
+  type EventRef,
+  joinStoredRow,
+  type OffHeapText,
+  splitStoredRow,
+  type StoredRow,
+} from './commit.ts'
+export { decodeCommit } from './commit-codec.ts'
 export type { CommitLog } from './commit-log.ts'
+export type { CommitRequest, CommitResult } from './commit-request.ts'
 export type {
   BlobChange,
-  CheckpointMark,
+  CheckpointPosition,
   CheckpointRow,
   EnginePosition,
   LogEntry,
-  MovableEngine,
-  NewLogEntry,
+  MigratableEngine,
+  AppendEntry,
   RecoverableEngine,
   Recovery,
   StorageEngine,
   StoredBlob,
 } from './engine.ts'
 export { isRecoverable } from './engine.ts'
-export { wholeText } from './row-text.ts'
+export { joinRowJson } from './table/row-json.ts'
 export { organizationOfEvent } from './events.ts'
 export type { Cause } from './events.ts'
 export {
-  broadSetGroup,
-  foldName,
-  policyCodeKey,
-  policySetMemberGroup,
-  DRIFT_CHECKED_WORKSPACES,
-  SCHEDULED_WORKSPACES,
+  DRIFT_CHECKED_KEY,
+  type GovernanceRows,
+  normalizeName,
+  policyCodeBlobKey,
+  policySetMemberIndexKey,
+  SCHEDULED_KEY,
   tagKey,
-} from './governance-tables.ts'
+  unattachedSetKey,
+} from './schema/governance-tables.ts'
 export {
-  blobPartKey,
-  ENABLED_NOTIFICATIONS,
+  sealedPartBlobKey,
+  ENABLED_NOTIFICATION_KEY,
   isOpenPhase,
-  KILLED_PHASES,
-  OPEN_PHASES,
-  planKey,
-  planPartKey,
-  RETRIED_NOTIFICATIONS,
-  runLogPartKey,
+  KILLED_PHASE_KEY,
+  OPEN_PHASE_KEY,
+  planBlobKey,
+  planPartBlobKey,
+  RETRIED_NOTIFICATION_KEY,
+  runLogPartBlobKey,
   scopedKey,
-  WAITING_RUNS,
-} from './run-tables.ts'
-export type { GovernanceRows } from './governance-tables.ts'
-export { withJobRows } from './job-rows.ts'
-export { childRows, type ChildOptions } from './child-rows.ts'
-export { countChildren } from './children.ts'
-export { GARBAGE_AGES, NO_AGES } from './garbage/ages.ts'
-export type { GarbageAges } from './garbage/ages.ts'
-export { collectGarbage } from './garbage/collect-garbage.ts'
-export { mayRunAgain } from './garbage/collectable.ts'
-export { decideGarbage, firstCursor } from './garbage/decide-garbage.ts'
-export type { GarbageCursor } from './garbage/decide-garbage.ts'
-export type { GarbageCounts } from './garbage/slice.ts'
-export { NodeUsages } from './node-usages.ts'
-export { nodeEvaluations } from './node-evaluations.ts'
-export { purgedJobRows } from './purged-job.ts'
-export { failureRows, planFailure, promotionRows, rolloutEvaluation } from './rollout-writes.ts'
-export type { RolloutFailure, RolloutWrite } from './rollout-writes.ts'
+  WAITING_KEY,
+} from './schema/run-tables.ts'
+export { withDerivedRows } from './writes/derived-rows.ts'
+export {
+  childJobRows,
+  type ChildOptions,
+  countChildren,
+  nextVersionNumber,
+  purgeJobRows,
+  type VersionOptions,
+  versionRows,
+} from './writes/job-version.ts'
+export {
+  DEFAULT_GC_THRESHOLDS,
+  type GcCounts,
+  type GcThresholds,
+  ZERO_GC_THRESHOLDS,
+} from './gc/gc-batch.ts'
+export { firstCursor, type GcCursor, planGcBatch, runGc } from './gc/plan-gc.ts'
+export { mayBeRescheduled } from './gc/gc-rows.ts'
+export { NodeUsageTracker } from './writes/node-usage.ts'
+export { nodeEvaluations } from './writes/node-evaluations.ts'
+export {
+  decideFailure,
+  deploymentEvaluation,
+  type DeploymentWrite,
+  type FailedDeployment,
+  failureRows,
+  promotionRows,
+} from './writes/deployment-transitions.ts'
 export {
   clusterLevel,
   findSetting,
   FIRST_LEVEL,
   isBrokerPaused,
   schedulerConfiguration,
-} from './settings.ts'
-export { CopyChecker } from './copy-checker.ts'
-export { copiedEntry, copyState } from './state-copy.ts'
-export type { CopiedRow, StateCopy } from './state-copy.ts'
+} from './schema/settings.ts'
+export {
+  SnapshotChecker,
+  snapshotEntry,
+  type SnapshotRow,
+  type StateSnapshot,
+  takeSnapshot,
+} from './state-snapshot.ts'
 export { put, remove, Store } from './store.ts'
-export type { Change, Commitment, CommitRequest, Stamp, StoreOptions } from './store.ts'
-export type { NamespaceScope, NamespaceSet } from './namespace-indexes.ts'
-export { compareCreation } from './order-of-creation.ts'
-export type { OrderKey } from './order-of-creation.ts'
-export { storedTextOf, toStoredRow } from './stored-row.ts'
-export type { HeldText, StoredRow } from './stored-row.ts'
-export type { Table } from './table.ts'
+export type { Change, Stamp, StoreOptions } from './store.ts'
+export type { NamespaceScope, NamespaceSet, Watches, WatchTarget } from './watches.ts'
+export { compareCreation, type OrderKey } from './table/key-order.ts'
+export type { Table } from './table/table.ts'
 export {
   dispatchKey,
   isOpenEvaluation,
-  judgedJobKey,
   jobVersionKey,
   namespacedKey,
+  type NamespacedTable,
+  policyInputBlobKey,
+  type Row,
   scalingEventsKey,
-  verdictGroup,
-} from './tables.ts'
-export type { NamespacedTable, Row, TableName, TableObserver, Tables } from './tables.ts'
-export { nextVersionNumber, versionRows } from './version-rows.ts'
-export type { VersionOptions } from './version-rows.ts'
-export { withVolumeRows } from './volume-rows.ts'
-export type { Watches, WatchTarget } from './watches.ts'
+  type TableName,
+  type TableObserver,
+  type Tables,
+  verdictIndexKey,
+} from './schema/tables.ts'
+export { withVolumeRows } from './writes/volume-rows.ts'

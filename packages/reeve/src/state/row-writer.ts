@@ -1,73 +1,80 @@
-import { IN_ONE, textInPieces, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
-import type { RowIndexes } from './stored-row.ts'
-import type { RowStamps } from './table.ts'
+import {
+  UNSPLIT,
+  encodeSplitRow,
+  type RowSplit,
+  type RowJson,
+  type EncodedRow,
+} from './table/row-json.ts'
+import type { RowIndexes } from './commit.ts'
+import type { RowIndexFields } from './table/table.ts'
 
-/** A row as it was given, as it is stored, and its text. */
-interface WrittenRow extends TextedRow {
-  readonly given: object | undefined
-  readonly pieces: RowPieces<object> | undefined
+/** A row as passed by the caller, as stored, and encoded. */
+interface EncodedInput extends EncodedRow {
+  readonly input: object | undefined
+  readonly rowSplit: RowSplit<object> | undefined
 }
 
-const NOTHING_WRITTEN: WrittenRow = {
-  given: undefined,
-  pieces: undefined,
+const NOTHING_ENCODED: EncodedInput = {
+  input: undefined,
+  rowSplit: undefined,
   row: {},
-  text: { ...IN_ONE, body: '' },
+  text: { ...UNSPLIT, body: '' },
 }
 
-interface Writing {
+interface EncodeOptions {
   readonly indexes: RowIndexes
   readonly stamped: boolean
-  /** How the rows of its table are taken apart; undefined when they are one text. */
-  readonly pieces?: RowPieces<object> | undefined
-  /** The row as it is, where it is at hand. */
-  readonly before?: TextedRow | undefined
+  /** How rows of the table are split; undefined if they are not. */
+  readonly rowSplit?: RowSplit<object> | undefined
+  /** The previous row, if it is decoded. */
+  readonly previous?: EncodedRow | undefined
 }
 
-/** Stamps rows and makes their texts. */
-export class RowWriter {
+/** Adds the indexes to rows and encodes them. */
+export class RowEncoder {
   readonly #freezeRows: boolean
-  #last: WrittenRow = NOTHING_WRITTEN
+  #last: EncodedInput = NOTHING_ENCODED
 
   constructor(freezeRows: boolean) {
     this.#freezeRows = freezeRows
   }
 
   /**
-   * The row with its stamps, and its text. A job and its version are one object, written one after
-   * the other: one row and one text serve both.
+   * Returns the row with its indexes and its JSON. A job and its version are the same object,
+   * written one after the other, and share the result.
    */
-  write(given: object, writing: Writing): WrittenRow {
+  encode(input: object, options: EncodeOptions): EncodedInput {
     const last = this.#last
-    const { stamped, pieces } = writing
-    const [CreateIndex, ModifyIndex] = writing.indexes
+    const { stamped, rowSplit } = options
+    const [CreateIndex, ModifyIndex] = options.indexes
     const stamps = { CreateIndex, ModifyIndex }
-    if (last.given === given && (!stamped || hasStamps(last.row, stamps))) return last
-    const row = !stamped || hasStamps(given, stamps) ? given : { ...given, ...stamps }
+    if (last.input === input && (!stamped || hasIndexFields(last.row, stamps))) return last
+    const row = !stamped || hasIndexFields(input, stamps) ? input : { ...input, ...stamps }
     if (this.#freezeRows) deepFreeze(row)
-    const text = pieces === undefined ? inOne(row) : this.#inPieces(row, pieces, writing.before)
-    this.#last = { given, pieces, row, text }
+    const text =
+      rowSplit === undefined ? unsplit(row) : this.#encodeSplit(row, rowSplit, options.previous)
+    this.#last = { input, rowSplit, row, text }
     return this.#last
   }
 
-  /** The commit is over: the next one shares nothing with it. */
-  forget(): void {
-    this.#last = NOTHING_WRITTEN
+  /** Ends the commit: the next one shares nothing with it. */
+  reset(): void {
+    this.#last = NOTHING_ENCODED
   }
 
-  #inPieces(row: object, pieces: RowPieces<object>, before: TextedRow | undefined): RowText {
-    // Rows of one plan follow each other, and have much in common.
-    const beside = this.#last.pieces === pieces ? this.#last : undefined
-    return textInPieces(row, pieces, { before, beside })
+  #encodeSplit(row: object, rowSplit: RowSplit<object>, previous: EncodedRow | undefined): RowJson {
+    // Rows of one plan are adjacent and have much in common.
+    const neighbour = this.#last.rowSplit === rowSplit ? this.#last : undefined
+    return encodeSplitRow(row, rowSplit, { previous, neighbour })
   }
 }
 
-function inOne(row: object): RowText {
-  return { ...IN_ONE, body: JSON.stringify(row) }
+function unsplit(row: object): RowJson {
+  return { ...UNSPLIT, body: JSON.stringify(row) }
 }
 
-/** Whoever knows the stamp may have written it into the row: then it need not be copied. */
-function hasStamps(row: object, { CreateIndex, ModifyIndex }: RowStamps): boolean {
+/** True if the caller already set the indexes, so that the row need not be copied. */
+function hasIndexFields(row: object, { CreateIndex, ModifyIndex }: RowIndexFields): boolean {
   return (
     Reflect.get(row, 'CreateIndex') === CreateIndex &&
     Reflect.get(row, 'ModifyIndex') === ModifyIndex

@@ -1,78 +1,65 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
-import { auditRecord, type CommitAuthor, type CommitObserver } from './audit-entry.ts'
-import { decodeCommit } from './codec.ts'
-import { newBatch, type Batch } from './batch.ts'
-import { isDelete, put, type Change, type CommitSubject, type Stamp } from './change.ts'
+import type { CommitObserver } from './audit-entry.ts'
+import { CommitEntry, decodeCommit } from './commit-codec.ts'
+import { newBatch, type Batch, type Change, type Stamp } from './change.ts'
 import { CheckpointParts } from './checkpoint-parts.ts'
-import { CommitEntry } from './commit-entry.ts'
-import { CommittedRows } from './committed-rows.ts'
+import { RowReplayer } from './replay.ts'
 import type { Commit, CommittedRow } from './commit.ts'
+import {
+  mayFreeSpace,
+  withAuditRecord,
+  type CommitRequest,
+  type CommitResult,
+} from './commit-request.ts'
 import { isRecoverable, type BlobChange, type LogEntry, type StorageEngine } from './engine.ts'
-import { eventMarks, type AppliedRow, type Cause } from './events.ts'
+import { commitEvents, type AppliedRow } from './events.ts'
 import { CommitLog } from './commit-log.ts'
-import { NamespaceIndexes, type NamespaceScope } from './namespace-indexes.ts'
-import { RowWriter } from './row-writer.ts'
+import { NamespaceIndexes, type NamespaceScope, Watches } from './watches.ts'
+import { RowEncoder } from './row-writer.ts'
 import {
   createTables,
   type NamespacedTable,
   type TableName,
   type TableObserver,
   type Tables,
-} from './tables.ts'
-import { IN_ONE } from './row-text.ts'
-import { decodedText, type Table, type Undo } from './table.ts'
-import { Watches } from './watches.ts'
+} from './schema/tables.ts'
+import { notifyObservers, TableObservers } from './table-observers.ts'
+import { UNSPLIT } from './table/row-json.ts'
+import { cachedEncoding, type Table, type Undo } from './table/table.ts'
 
 export { put, remove, type Change, type Stamp } from './change.ts'
 
-/** Commits that may wait for the engine. Beyond it the disk cannot keep up; callers are told so. */
+/**
+ * Maximum number of commits that wait for the engine. Beyond it, the disk cannot keep up and
+ * commits are rejected.
+ */
 const PENDING_COMMITS_MAX = 50_000
-
-/** A commit that is applied. Nobody may be told of it before `durable` resolves. */
-export interface Commitment extends Stamp {
-  readonly durable: Promise<void>
-}
-
-export interface CommitRequest {
-  /** On whose behalf: a request, whose audit record is added to the commit, or the system. */
-  readonly by: CommitAuthor
-  /** What happened, as the event stream names it; undefined when it emits nothing. */
-  readonly cause: Cause | undefined
-  readonly changes: (stamp: Stamp) => readonly Change[]
-  readonly blobs?: readonly BlobChange[]
-  /** It lets somebody free space, as deletes do: accepted from the reserve of a full disk. */
-  readonly freesSpace?: boolean
-  /** What it is about, where its rows do not say it: for the audit record. */
-  readonly about?: CommitSubject
-}
 
 export interface StoreOptions {
   readonly engine: StorageEngine
   readonly clock: Clock
-  /**
-   * Freezes every row that is stored, so that a test fails where something changes one in place.
-   */
+  /** Freezes every stored row, so that tests fail if code mutates one. */
   readonly freezeRows?: boolean
-  /** Another server leads: nothing is committed here before `lead` is called. */
-  readonly follows?: boolean
+  /** True if another server leads: commits are rejected until `lead` is called. */
+  readonly isFollower?: boolean
   /**
-   * Calls a function when what is to be done in this turn is done: what is committed until then
-   * shares a write. Right after the running function unless given.
+   * Schedules the flush of the open batch; commits made before it runs share one append. Default: a
+   * microtask.
    */
-  readonly atEndOfTurn?: (work: () => void) => void
-  /** Rows between two marks of a checkpoint; for tests. */
+  readonly scheduleFlush?: (work: () => void) => void
+  /** Rows per checkpoint part; for tests. */
   readonly rowsPerPart?: number
-  /** Told of each commit of this server as it is applied. */
+  /** Called with each commit of this server when it is applied. */
   readonly onCommit?: CommitObserver | undefined
-  /** Characters of the log that are applied together at a start; for tests. */
+  /** Characters of the log applied together at start; for tests. */
   readonly sliceChars?: number
 }
 
 /**
- * All current state, and the only way to change it. A change is applied in memory at once, so the
- * next decision sees it, and revealed when the engine has made it durable. While one write is in
- * flight, whatever is submitted gathers into the next (group commit).
+ * The current state, and the only way to change it. A change is applied in memory at once, so the
+ * next decision sees it, and is revealed when the engine has made it durable. Commits made while a
+ * write is in flight are batched into the next one (group commit).
  */
 export class Store {
   readonly tables: Tables
@@ -80,33 +67,33 @@ export class Store {
   readonly log: CommitLog
   readonly #engine: StorageEngine
   readonly #clock: Clock
-  readonly #writer: RowWriter
+  readonly #rowEncoder: RowEncoder
   readonly #allTables: readonly Table<object>[]
   readonly #namespaces: NamespaceIndexes
-  readonly #rows: CommittedRows
-  readonly #parts: CheckpointParts
+  readonly #replayer: RowReplayer
+  readonly #checkpointParts: CheckpointParts
   #index: number
   #durableIndex: number
-  #gathering: Batch | undefined
-  #flushing: Batch | undefined
+  #openBatch: Batch | undefined
+  #flushingBatch: Batch | undefined
   #flushingSinceMs = 0
   #fault: Fault | undefined
-  /** Why only commits that delete rows are accepted. */
+  /** Set while only commits that free space are accepted. */
   #restriction: Fault | undefined
-  #follows: boolean
-  /** Why a server that does not commit refuses to; that it follows, unless there is another. */
-  #refusal: Fault | undefined
-  readonly #atEndOfTurn: (work: () => void) => void
+  #isFollower: boolean
+  /** Why a follower rejects commits; undefined for the default reason. */
+  #commitRefusal: Fault | undefined
+  readonly #scheduleFlush: (work: () => void) => void
   readonly #onCommit: CommitObserver | undefined
-  #tellFault: (fault: Fault) => void = () => undefined
+  #onFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
-  readonly #observers = new Map<TableName, TableObserver<never>[]>()
+  readonly #observers = new TableObservers()
 
-  /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
+  /** Loads the checkpoint and applies the log after it. Rejects with the fault of the engine. */
   static async open(options: StoreOptions): Promise<Store> {
     const store = new Store(options)
-    await store.#rows.load(options.engine, {
-      onApplied: (index, rows) => store.#parts.note(index, rows),
+    await store.#replayer.load(options.engine, {
+      onApplied: (index, rows) => store.#checkpointParts.noteCommit(index, rows),
       sliceChars: options.sliceChars,
     })
     return store
@@ -115,29 +102,31 @@ export class Store {
   private constructor(options: StoreOptions) {
     this.#engine = options.engine
     this.#clock = options.clock
-    this.#writer = new RowWriter(options.freezeRows ?? false)
-    this.#follows = options.follows ?? false
+    this.#rowEncoder = new RowEncoder(options.freezeRows ?? false)
+    this.#isFollower = options.isFollower ?? false
     this.#onCommit = options.onCommit
-    this.#atEndOfTurn = options.atEndOfTurn ?? ((work) => void DONE.then(work))
+    this.#scheduleFlush = options.scheduleFlush ?? ((work) => void RESOLVED.then(work))
     this.tables = createTables()
     // Object.keys of Tables gives exactly its names.
     this.#allTables = (Object.keys(this.tables) as TableName[]).map((name) => this.#table(name))
     const namespaced = this.#allTables.filter(({ spec }) => spec.namespace !== undefined)
     this.#namespaces = new NamespaceIndexes(namespaced.map(({ spec }) => spec.name))
-    this.#rows = new CommittedRows(this.tables, this.#namespaces)
-    this.#parts = new CheckpointParts(this.#allTables, options.rowsPerPart)
+    this.#replayer = new RowReplayer(this.tables, this.#namespaces)
+    this.#checkpointParts = new CheckpointParts(this.#allTables, options.rowsPerPart)
     this.watches = new Watches(options.clock)
     this.log = new CommitLog(options.engine)
-    this.#index = options.engine.opened.lastIndex
+    this.#index = options.engine.initialPosition.lastIndex
     this.#durableIndex = this.#index
   }
 
-  /** Index of the last applied commit. Never goes back. */
+  /**
+   * Index of the last applied commit. Never decreases, except when a failed batch is rolled back.
+   */
   get index(): number {
     return this.#index
   }
 
-  /** Index of the last commit that anyone may be told of. */
+  /** Index of the last durable commit. */
   get durableIndex(): number {
     return this.#durableIndex
   }
@@ -145,39 +134,40 @@ export class Store {
   /** Index of the last commit that wrote to the table in these namespaces; deletes count. */
   indexIn(table: NamespacedTable, scope: NamespaceScope): number {
     if (scope.kind === 'every') return this.tables[table].lastIndex
-    return this.#namespaces.indexOfSome(table, scope)
+    return this.#namespaces.indexOfScope(table, scope)
   }
 
-  /** Why nothing can be written any more; undefined while all is well. */
+  /** Why writes fail; undefined while the engine works. */
   get fault(): Fault | undefined {
     return this.#fault
   }
 
-  /** How long the commits that are being written have been waiting for the engine; 0 for none. */
+  /** How long the append in flight has been running; 0 if there is none. */
   get commitWaitMs(): number {
-    return this.#flushing === undefined ? 0 : this.#clock.monotonicMs() - this.#flushingSinceMs
+    return this.#flushingBatch === undefined ? 0 : this.#clock.monotonicMs() - this.#flushingSinceMs
   }
 
-  /** Why only commits that free space are accepted; undefined otherwise, also with a fault. */
+  /** Why only commits that free space are accepted; undefined otherwise, also after a fault. */
   get restriction(): Fault | undefined {
     return this.#restriction
   }
 
   /**
-   * The engine has recovered from the fault: what was not durable then was taken back, here and
-   * there. `deletes`: only commits that free space are accepted, until it is called with `all`.
+   * Called when the engine has recovered from the fault: commits that were not durable were rolled
+   * back in memory and in the engine. `deletes`: only commits that free space are accepted until it
+   * is called with `all`.
    */
   resume(scope: 'all' | 'deletes'): void {
-    // Deletes that were accepted meanwhile may be under way; after a fault nothing is.
-    const isIdle = this.#flushing === undefined && this.#gathering === undefined
+    // Accepted deletes may be in flight; after a fault nothing is.
+    const isIdle = this.#flushingBatch === undefined && this.#openBatch === undefined
     assert(this.#fault === undefined || isIdle, 'nothing is under way after a fault')
     this.#restriction = scope === 'all' ? undefined : (this.#fault ?? this.#restriction)
     this.#fault = undefined
   }
 
-  /** Calls `listener` whenever the engine fails. */
+  /** Sets the function that is called when the engine fails; replaces the previous one. */
   onFault(listener: (fault: Fault) => void): void {
-    this.#tellFault = listener
+    this.#onFault = listener
   }
 
   /** Rows written since the last checkpoint. */
@@ -188,58 +178,48 @@ export class Store {
   }
 
   /**
-   * Applies one commit. Throws a Fault when the engine has failed or cannot keep up; nothing is
-   * applied then. A request without changes and blobs commits nothing and answers with the current
-   * index.
+   * Applies one commit. Throws a Fault without applying anything if the engine has failed or cannot
+   * keep up. A request without changes and blobs commits nothing and returns the current index.
    */
-  commit(request: CommitRequest): Commitment {
-    this.#refuseWhenFaulty()
+  commit(request: CommitRequest): CommitResult {
+    this.#assertWritable()
     const stamp = { index: this.#index + 1, timeMs: this.#clock.nowMs() }
-    const asked = request.changes(stamp)
+    const requestedChanges = request.changes(stamp)
     const blobs = request.blobs ?? []
-    if (asked.length === 0 && blobs.length === 0)
-      return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
-    const { by, cause, about, freesSpace } = request
-    if (this.#restriction !== undefined && !(freesSpace ?? asked.some(isDelete)))
+    if (requestedChanges.length === 0 && blobs.length === 0)
+      return { index: this.#index, timeMs: stamp.timeMs, durable: this.whenDurable() }
+    if (this.#restriction !== undefined && !mayFreeSpace(request, requestedChanges))
       throw this.#restriction
-    const changes =
-      by === 'system'
-        ? asked
-        : [...asked, put('audit_records', auditRecord(by, { ...stamp, changes: asked, about }))]
-    const batch = this.#gather()
+    const { by, cause } = request
+    const changes = withAuditRecord(request, requestedChanges, stamp)
+    const batch = this.#currentBatch()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
-    this.#writer.forget()
-    const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
+    this.#rowEncoder.reset()
+    const events = cause === undefined ? [] : commitEvents(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
     this.#index = stamp.index
-    this.#parts.note(stamp.index, changes.length)
+    this.#checkpointParts.noteCommit(stamp.index, changes.length)
     batch.commits.push(commit)
-    const gone = this.#ownerlessBlobs(applied, blobs)
-    batch.entries.push(new CommitEntry(commit, [...blobs, ...gone]))
+    const orphanedBlobs = this.#orphanedBlobs(applied, blobs)
+    batch.entries.push(new CommitEntry(commit, [...blobs, ...orphanedBlobs]))
     this.#onCommit?.(commit, { by, durable: batch.done })
     return { ...stamp, durable: batch.done }
   }
 
   /**
-   * Resolves when everything applied so far is durable. Whoever read state awaits it before telling
-   * anyone; it costs nothing while no write is in flight.
+   * Resolves when everything applied so far is durable. Code that read state awaits it before
+   * responding; it costs nothing while no write is in flight.
    */
-  settled(): Promise<void> {
-    if (this.#fault !== undefined || this.#durableIndex === this.#index) return DONE
-    const batch = this.#gathering ?? this.#flushing
+  whenDurable(): Promise<void> {
+    if (this.#fault !== undefined || this.#durableIndex === this.#index) return RESOLVED
+    const batch = this.#openBatch ?? this.#flushingBatch
     assert(batch !== undefined, 'an applied commit that is not durable is in a batch')
     return batch.done
   }
 
   /** Reports changes of a table to an observer until the returned function is called. */
   observe<N extends TableName>(table: N, observer: TableObserver<N>): () => void {
-    // An observer receives rows of its own table only.
-    const own = observer as TableObserver<never>
-    this.#observers.set(table, [...(this.#observers.get(table) ?? []), own])
-    return () => {
-      const others = (this.#observers.get(table) ?? []).filter((one) => one !== own)
-      this.#observers.set(table, others)
-    }
+    return this.#observers.add(table, observer)
   }
 
   readBlob(key: string): Promise<Uint8Array | undefined> {
@@ -247,41 +227,44 @@ export class Store {
   }
 
   /**
-   * Applies what another server has made durable, in order and without a gap. Observers, watches
-   * and the stream hear of it as of a commit of this server.
+   * Applies durable entries of the leader, in order and without gaps. Observers, watches and the
+   * stream are notified as for local commits.
    */
-  follow(entries: readonly LogEntry[]): void {
-    assert(this.#follows, 'a leader follows nobody')
-    const commits = entries.map((entry) => this.#applyEntry(entry))
-    for (const table of this.#allTables) table.forgetDirty()
+  applyReplicated(entries: readonly LogEntry[]): void {
+    assert(this.#isFollower, 'a leader follows nobody')
+    const commits = entries.map((entry) => this.#applyLogEntry(entry))
+    for (const table of this.#allTables) table.clearDirty()
     this.log.add(commits)
     this.watches.notify(commits)
   }
 
   /**
-   * From now on this server commits. Everything in the log was followed. What the checkpoint, which
-   * reaches to `upTo`, does not hold is written with the next one.
+   * Makes this server the leader. All log entries must have been applied. Marks everything after
+   * the checkpoint, which reaches `upTo`, as dirty.
    */
-  async lead(upTo: number): Promise<void> {
-    for await (const entry of this.#engine.read(upTo + 1))
+  async startLeading(checkpointIndex: number): Promise<void> {
+    for await (const entry of this.#engine.read(checkpointIndex + 1))
       for (const { table, key } of decodeCommit(entry.text).rows)
-        this.#rows.table(table).markDirty(key)
-    this.#follows = false
-  }
-
-  /** This server leads and only reads: commits are refused for this reason until `lead`. */
-  refuseCommits(fault: Fault): void {
-    assert(this.#follows, 'a server that commits has no reason to refuse')
-    this.#refusal = fault
+        this.#replayer.table(table).markDirty(key)
+    this.#isFollower = false
   }
 
   /**
-   * Writes every dirty row once, oldest first, and moves the checkpoint part by part. One at a
-   * time; callers share a running one.
+   * Sets the reason for which commits are rejected until `lead` is called: this server leads but is
+   * read-only.
+   */
+  refuseCommits(fault: Fault): void {
+    assert(this.#isFollower, 'a server that commits has no reason to refuse')
+    this.#commitRefusal = fault
+  }
+
+  /**
+   * Writes every dirty row once, oldest first, and advances the checkpoint part by part. Concurrent
+   * callers share one run.
    */
   checkpoint(): Promise<void> {
     this.#checkpointing ??= this.#writeCheckpoint()
-      .catch((thrown: unknown) => this.#checkpointFailed(thrown))
+      .catch((thrown: unknown) => this.#onCheckpointFailure(thrown))
       .finally(() => {
         this.#checkpointing = undefined
       })
@@ -289,36 +272,40 @@ export class Store {
   }
 
   /**
-   * An engine that recovers takes no more writes until it has: callers are told at once, not at the
-   * next write. An append that runs meanwhile may still succeed, so it is waited for.
+   * A recovering engine accepts no writes until it has recovered, so callers are notified now
+   * instead of at the next write. A running append may still succeed and is awaited first.
    */
-  async #checkpointFailed(thrown: unknown): Promise<never> {
-    await this.settled().catch(() => undefined)
-    const isTold = this.#fault !== undefined || this.#flushing !== undefined
-    const isLasting = isRecoverable(this.#engine) && thrown instanceof Fault
-    if (isLasting && !isTold && thrown.kind !== 'storage-closed') this.#failed(thrown)
+  async #onCheckpointFailure(thrown: unknown): Promise<never> {
+    await this.whenDurable().catch(() => undefined)
+    const isKnown = this.#fault !== undefined || this.#flushingBatch !== undefined
+    const mayRecover = isRecoverable(this.#engine) && thrown instanceof Fault
+    if (mayRecover && !isKnown && thrown.kind !== 'storage-closed') this.#onFailure(thrown)
     throw thrown
   }
 
-  /** Another server leads by now: what is not durable is taken back, and nothing is written. */
-  abandon(fault: Fault): void {
-    this.#failed(fault)
+  /**
+   * Called when another server has become leader: rolls back commits that are not durable and stops
+   * writing.
+   */
+  abortPending(fault: Fault): void {
+    this.#onFailure(fault)
   }
 
-  /** Waits for what was submitted, checkpoints, closes the engine. */
+  /** Waits for submitted commits, writes a checkpoint and closes the engine. */
   async close(): Promise<void> {
-    await this.settled()
+    await this.whenDurable()
     const isWritable = this.#fault === undefined && this.#restriction === undefined
-    if (isWritable && !this.#follows) await this.checkpoint()
+    if (isWritable && !this.#isFollower) await this.checkpoint()
     this.#fault ??= new Fault('storage-closed', 'the server is shutting down')
     this.watches.notifyAll()
     await this.#engine.close()
   }
 
-  #refuseWhenFaulty(): void {
+  #assertWritable(): void {
     if (this.#fault !== undefined) throw this.#fault
-    if (this.#follows) throw this.#refusal ?? new Fault('no-leader', 'this server does not lead')
-    if ((this.#gathering?.entries.length ?? 0) >= PENDING_COMMITS_MAX)
+    if (this.#isFollower)
+      throw this.#commitRefusal ?? new Fault('no-leader', 'this server does not lead')
+    if ((this.#openBatch?.entries.length ?? 0) >= PENDING_COMMITS_MAX)
       throw new Fault('storage-overloaded', 'the storage cannot keep up with the writes; try again')
   }
 
@@ -332,81 +319,85 @@ export class Store {
         table.lastIndex = lastIndex
       })
     }
-    const observers = this.#observers.get(change.table) ?? NO_OBSERVERS
-    const known = table.entry(key)
-    // Decoding the old row is worth it only where somebody asks for it.
-    const isAsked = change.row === undefined || observers.length > 0
-    const before = known !== undefined && isAsked ? table.rowOf(known) : undefined
+    const observers = this.#observers.of(change.table)
+    const existing = table.entry(key)
+    // Decode the old row only if it is needed.
+    const needsPreviousRow = change.row === undefined || observers.length > 0
+    const before = existing !== undefined && needsPreviousRow ? table.rowOf(existing) : undefined
     if (change.row === undefined) {
       const row = before
-      const text = { ...IN_ONE, body: table.bodyOf(key) ?? 'null' }
+      const text = { ...UNSPLIT, body: table.rowJsonOf(key) ?? 'null' }
       undo.push(table.delete(key))
-      tell(observers, before, undefined)
+      notifyObservers(observers, before, undefined)
       const namespace = row === undefined ? undefined : table.spec.namespace?.(row)
       const committed = { table: change.table, key, header: undefined, text, namespace }
       this.#noteWrite(committed, stamp.index, undo)
       return { row, committed }
     }
-    const header = [known?.createIndex ?? stamp.index, stamp.index] as const
-    const { stamped, pieces, namespace } = table.spec
-    const { row, text } = this.#writer.write(change.row, {
+    const header = [existing?.createIndex ?? stamp.index, stamp.index] as const
+    const { stamped, rowSplit, namespace } = table.spec
+    const { row, text } = this.#rowEncoder.encode(change.row, {
       indexes: header,
       stamped,
-      pieces,
-      before: pieces === undefined || known === undefined ? undefined : decodedText(known),
+      rowSplit,
+      previous:
+        rowSplit === undefined || existing === undefined ? undefined : cachedEncoding(existing),
     })
-    undo.push(table.put(key, { indexes: header, text, row }, known))
-    tell(observers, before, row)
+    undo.push(table.put(key, { indexes: header, text, row }, existing))
+    notifyObservers(observers, before, row)
     const committed = { table: change.table, key, header, text, namespace: namespace?.(row) }
     this.#noteWrite(committed, stamp.index, undo)
     return { row, committed }
   }
 
   #noteWrite(written: CommittedRow, index: number, undo: Undo[]): void {
-    const takeBack = this.#namespaces.wrote(written, index)
-    if (takeBack !== undefined) undo.push(takeBack)
+    const undoWrite = this.#namespaces.noteWrite(written, index)
+    if (undoWrite !== undefined) undo.push(undoWrite)
   }
 
-  /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
-  #ownerlessBlobs(applied: readonly AppliedRow[], given: readonly BlobChange[]): BlobChange[] {
+  /** Blobs whose last row was deleted, so that code that deletes rows need not handle them. */
+  #orphanedBlobs(
+    applied: readonly AppliedRow[],
+    requestBlobs: readonly BlobChange[],
+  ): BlobChange[] {
     if (applied.every(({ committed }) => committed.header !== undefined)) return []
     const keys = new Set<string>()
     for (const { committed, row } of applied) {
       if (committed.header !== undefined || row === undefined) continue
       // The store applies rows of its own tables only.
       const table = this.#table(committed.table as TableName)
-      const { blobGroup = '', groups } = table.spec
-      const key = groups[blobGroup]?.(row)
-      if (key !== undefined && table.countIn(blobGroup, key) === 0) keys.add(key)
+      const { blobIndex = '', indexes } = table.spec
+      const key = indexes[blobIndex]?.(row)
+      if (key !== undefined && table.countByIndex(blobIndex, key) === 0) keys.add(key)
     }
-    for (const { key } of given) keys.delete(key)
+    for (const { key } of requestBlobs) keys.delete(key)
     return [...keys].map((key) => ({ key, bytes: undefined }))
   }
 
-  #gather(): Batch {
-    if (this.#gathering !== undefined) return this.#gathering
+  #currentBatch(): Batch {
+    if (this.#openBatch !== undefined) return this.#openBatch
     const batch = newBatch()
-    this.#gathering = batch
-    if (this.#flushing === undefined) this.#atEndOfTurn(() => this.#flush())
+    this.#openBatch = batch
+    if (this.#flushingBatch === undefined) this.#scheduleFlush(() => this.#flush())
     return batch
   }
 
   #flush(): void {
-    const batch = this.#gathering
-    if (batch === undefined || this.#flushing !== undefined) return
-    this.#flushing = batch
+    const batch = this.#openBatch
+    if (batch === undefined || this.#flushingBatch !== undefined) return
+    this.#flushingBatch = batch
     this.#flushingSinceMs = this.#clock.monotonicMs()
-    this.#gathering = undefined
+    this.#openBatch = undefined
     this.#engine.append(batch.entries).then(
-      () => this.#flushed(batch),
-      (cause: unknown) => this.#failed(cause),
+      () => this.#onFlushed(batch),
+      (cause: unknown) => this.#onFailure(cause),
     )
   }
 
-  #flushed(batch: Batch): void {
-    // Given up meanwhile: whoever waited was told that its outcome is open.
+  #onFlushed(batch: Batch): void {
+    // The batch was abandoned meanwhile: its callers were told that the outcome is unknown.
     if (this.#fault !== undefined) return
-    this.#flushing = undefined
+    this.#flushingBatch = undefined
     this.#durableIndex = batch.entries.at(-1)?.index ?? this.#durableIndex
     this.#flush()
     batch.settle()
@@ -414,85 +405,80 @@ export class Store {
     this.watches.notify(batch.commits)
   }
 
-  /** Memory goes back to what is durable: reads stay true, writes are refused until a restart. */
-  #failed(cause: unknown): void {
+  /**
+   * Rolls memory back to the last durable commit: reads stay correct, writes are rejected until
+   * recovery or restart.
+   */
+  #onFailure(cause: unknown): void {
     if (this.#fault !== undefined) return
     const fault =
       cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
     this.#fault = fault
     this.#restriction = undefined
-    const doomed = [this.#flushing, this.#gathering].filter((batch) => batch !== undefined)
-    for (const undo of doomed.flatMap((one) => one.undo).toReversed()) undo()
-    for (const observer of [...this.#observers.values()].flat()) observer.reset()
-    this.#flushing = undefined
-    this.#gathering = undefined
+    const failedBatches = [this.#flushingBatch, this.#openBatch].filter(
+      (batch) => batch !== undefined,
+    )
+    for (const undo of failedBatches.flatMap((one) => one.undo).toReversed()) undo()
+    this.#observers.reset()
+    this.#flushingBatch = undefined
+    this.#openBatch = undefined
     this.#index = this.#durableIndex
-    for (const one of doomed) one.settle(fault)
+    for (const one of failedBatches) one.settle(fault)
     this.watches.notifyAll()
-    this.#tellFault(fault)
+    this.#onFault(fault)
   }
 
   async #writeCheckpoint(): Promise<void> {
-    // The values of this moment; their texts are made piece by piece, as the engine takes them:
-    // together they would keep everybody waiting for a good part of a second.
+    // Takes the current values; rows are encoded one by one as the engine consumes them, because
+    // encoding all at once would block the thread for a considerable part of a second.
     for (const table of this.#allTables) table.beginCheckpoint()
-    // Later than the marks of all parts but the last. That does no harm: the log behind a mark is
-    // applied again at a start, and raises them to the same values.
+    // Later than the positions of all parts but the last. That is harmless: the log after a
+    // position is replayed at start and raises the indexes to the same values.
     const tableIndexes: Record<string, number> = {}
     for (const table of this.#allTables) tableIndexes[table.spec.name] = table.lastIndex
-    Object.assign(tableIndexes, this.#namespaces.stored())
-    const parts = this.#parts.take(this.#index)
+    Object.assign(tableIndexes, this.#namespaces.toStored())
+    const parts = this.#checkpointParts.takeParts(this.#index)
     let isWritten = false
     try {
-      // The rows may hold values that are not durable yet; a checkpoint must not reveal them.
-      await this.settled()
-      for (const { upTo, rows } of parts) {
+      // The rows may contain values that are not durable yet, which a checkpoint must not reveal.
+      await this.whenDurable()
+      for (const { checkpointIndex, rows } of parts) {
         if (this.#fault !== undefined) throw this.#fault
-        await this.#engine.checkpoint(rows, { upTo, tableIndexes })
+        await this.#engine.checkpoint(rows, { upTo: checkpointIndex, tableIndexes })
       }
       isWritten = true
     } finally {
       for (const table of this.#allTables) table.endCheckpoint(isWritten)
-      if (!isWritten) this.#parts.forgetEnds()
+      if (!isWritten) this.#checkpointParts.reset()
     }
   }
 
-  #applyEntry(entry: LogEntry): Commit {
+  #applyLogEntry(entry: LogEntry): Commit {
     const commit = decodeCommit(entry.text)
     assert(commit.index === this.#index + 1, 'a follower applies entry after entry')
-    const rows = commit.rows.map((row) => this.#followRow(row, commit.index))
+    const rows = commit.rows.map((row) => this.#applyReplicatedRow(row, commit.index))
     this.#index = commit.index
     this.#durableIndex = commit.index
     return { ...commit, rows }
   }
 
-  #followRow(row: CommittedRow, index: number): CommittedRow {
-    const table = this.#rows.table(row.table)
-    // A table that is not known was refused by the line above.
-    const observers = this.#observers.get(row.table as TableName) ?? NO_OBSERVERS
+  #applyReplicatedRow(row: CommittedRow, index: number): CommittedRow {
+    const table = this.#replayer.table(row.table)
+    // Unknown tables were rejected by the line above.
+    const observers = this.#observers.of(row.table as TableName)
     const before = observers.length === 0 ? undefined : table.find(row.key)
-    const applied = this.#rows.apply(row)
-    this.#namespaces.wrote(applied, index)
+    const applied = this.#replayer.apply(row)
+    this.#namespaces.noteWrite(applied, index)
     table.lastIndex = index
-    if (observers.length > 0) tell(observers, before, table.find(row.key))
+    if (observers.length > 0) notifyObservers(observers, before, table.find(row.key))
     return applied
   }
 
-  /** Rows leave and enter through `Row<N>` at the typed edges; in here they are just objects. */
+  /** Public methods use `Row<N>`; internally rows are plain objects. */
   #table(name: TableName): Table<object> {
     // Table<Row> differs from Table<object> only in what its edges promise to callers.
     return this.tables[name] as unknown as Table<object>
   }
 }
 
-const DONE = Promise.resolve()
-const NO_OBSERVERS: readonly TableObserver<never>[] = []
-
-function tell(
-  observers: readonly TableObserver<never>[],
-  before: object | undefined,
-  after: object | undefined,
-): void {
-  // Rows of the table the observers asked for.
-  for (const observer of observers) observer.changed(before as never, after as never)
-}
+const RESOLVED = Promise.resolve()

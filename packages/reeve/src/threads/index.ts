@@ -1,10 +1,11 @@
-export { movable, serveThread } from './serve-thread.ts'
-export { TenantGate, type GateLimits } from './tenant-gate.ts'
 export {
-  overloadMessage,
-  ThreadQueue,
   type OverloadCause,
+  overloadMessage,
+  serveThread,
   type TaskOrigin,
   type ThreadLimits,
+  ThreadQueue,
   type ThreadResult,
+  transferableBuffers,
 } from './thread-queue.ts'
+export { TenantConcurrencyLimiter, type ConcurrencyLimits } from './tenant-limiter.ts'

@@ -11,7 +11,7 @@ import {
 } from './thread-queue.ts'
 
 const LIMITS: ThreadLimits = {
-  msMax: 60_000,
+  timeoutMs: 60_000,
   megabytesMax: 64,
   waitingMax: 100,
   waitingPerTenantMax: 40,
@@ -29,7 +29,7 @@ function aQueue(limits: Partial<ThreadLimits> = {}) {
   const queue = new ThreadQueue<string, string>({
     clock,
     file: new URL('../../test/build/echo-worker.ts', import.meta.url),
-    does: 'repeats texts',
+    description: 'repeats texts',
     limits: { ...LIMITS, ...limits },
   })
   const done: string[] = []
@@ -58,7 +58,7 @@ test('ThreadQueue: a tenant with one task is second behind the backlog of anothe
   await queue.stop()
 })
 
-test('ThreadQueue: a tenant whose tasks take long has fewer turns', async () => {
+test('ThreadQueue: a tenant with long tasks gets fewer turns', async () => {
   const { queue, run, done, pass } = aQueue()
   // The first task of the tenant takes ten turns of thread time.
   const first = queue.run(
@@ -119,7 +119,7 @@ for (const { name, waitedMs, kind } of [
     await queue.stop()
   })
 
-test('ThreadQueue: a task whose caller is gone is not started, and leaves its place', async () => {
+test('ThreadQueue: a cancelled task is not started, and frees its place in the queue', async () => {
   const { queue, run, done } = aQueue({ waitingPerTenantMax: 2 })
   const caller = new AbortController()
   const gone = queue.run(() => assert.fail('it was started'), {
@@ -151,7 +151,7 @@ for (const { name, bytes, isIdle, ends } of [
     const queue = new ThreadQueue<number, number>({
       clock,
       file: new URL('../../test/build/hoarding-worker.ts', import.meta.url),
-      does: 'keeps bytes',
+      description: 'keeps bytes',
       limits: LIMITS,
     })
     const run = () => queue.run(() => bytes * IDLE_BYTES_MAX, { tenant: 'a' })

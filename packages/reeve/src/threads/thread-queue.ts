@@ -1,124 +1,129 @@
-import { Worker, type Transferable } from 'node:worker_threads'
+import { getHeapStatistics } from 'node:v8'
+import { Worker, type Transferable, parentPort } from 'node:worker_threads'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { FairQueue, type QueueRejection } from '@reeve/kit/fair-queue.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** A message of the thread: it can take tasks, then one outcome for each. */
-export type ThreadMessage<Outcome> =
+/** A message from the thread: `ready` once, then one outcome for each task. */
+type ThreadMessage<Outcome> =
   | { readonly kind: 'ready' }
   | {
       readonly kind: 'done'
       readonly outcome: Outcome
-      /** Memory that the thread holds after the task, garbage included. */
+      /** Memory that the thread uses after the task, including garbage. */
       readonly heldBytes: number
     }
 
 /** The result of a task. */
 export type ThreadResult<Outcome> =
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** The task exceeded its time or the memory of the thread; the thread was replaced. */
+  /** The task exceeded its time or the thread's memory; the thread was replaced. */
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'too-large' }
   /** The task was rejected or dropped before it was started. */
   | { readonly kind: 'overloaded'; readonly cause: OverloadCause }
 
-/** A full queue, of the tenant or of all tenants together, or a task that waited too long. */
+/** The queue of the tenant or of all tenants is full, or the task has waited too long. */
 export type OverloadCause = QueueRejection | 'waited-too-long'
 
 export interface ThreadLimits {
-  /** Wall time of one task. */
-  readonly msMax: number
-  /** Memory of the thread. */
+  /** Maximum wall time of one task. */
+  readonly timeoutMs: number
+  /** Maximum memory of the thread. */
   readonly megabytesMax: number
-  /** Tasks that wait for the thread, of all tenants together. */
+  /** Maximum number of queued tasks of all tenants. */
   readonly waitingMax: number
   readonly waitingPerTenantMax: number
-  /** A task that has waited longer is dropped when the thread becomes free. */
+  /** A queued task that has waited longer is rejected when the thread becomes free. */
   readonly waitMsMax: number
 }
 
-/** The origin of a task: tenants are served in turn. */
+/** The tenant of a task; tenants are served round-robin. */
 export interface TaskOrigin {
   readonly tenant: string
-  /** Drops the task if it has not been started: its caller is gone. */
+  /** Drops the task if it has not started: the client has disconnected. */
   readonly signal?: AbortSignal | undefined
 }
 
 interface ThreadQueueOptions {
   readonly clock: Clock
-  /** The program of the thread: sends `ready`, then answers each task. */
+  /** Module of the thread, which calls `serveThread`. */
   readonly file: URL
   /** The purpose of the thread, for errors: `reads job files`. */
-  readonly does: string
+  readonly description: string
   readonly limits: ThreadLimits
   /** Data for the thread when it starts. */
-  readonly data?: string
-  /** A new thread has nothing of what the last one was sent. */
-  readonly started?: () => void
+  readonly workerData?: string
+  /** Called after the start of each thread: a new one has none of the data sent to the last one. */
+  readonly onStart?: () => void
 }
 
-interface Waiting<Task, Outcome> {
+interface QueuedTask<Task, Outcome> {
   readonly tenant: string
   readonly queuedMs: number
-  /** Creates the task when its turn comes: what the thread has by then decides what is sent. */
-  readonly task: () => Task
-  /** The parts of the task that are moved to the thread instead of copied. */
+  /**
+   * Creates the task when it is about to run: its content depends on what the thread already has.
+   */
+  readonly createTask: () => Task
+  /** Buffers of the task that are moved to the thread instead of copied. */
   readonly transfer: readonly Transferable[]
   readonly settle: (result: ThreadResult<Outcome>) => void
   readonly fail: (thrown: Error) => void
 }
 
-/** The young generation of a thread, as Node has it by default; that of the server is larger. */
-const YOUNG_MEGABYTES_MAX = 48
+/** Limit of a thread's young generation: Node's default. The server's own is larger. */
+const YOUNG_GENERATION_MB_MAX = 48
 
 /**
- * An idle thread that holds more ends after a moment. Threads hold 20 to 50 MB once they have
- * loaded their code, and a few seconds of small tasks do not bring them here: what they have
- * compiled stays. To start again takes some 200 ms.
+ * An idle thread that uses more memory is terminated after `IDLE_MS`. Threads use 20 to 50 MB once
+ * their code is loaded; a few seconds of small tasks stay below this limit, so their compiled code
+ * is kept. Starting a thread takes about 200 ms.
  */
 export const IDLE_BYTES_MAX = 64 * 1024 * 1024
 export const IDLE_MS = 2_000
 
-/** Thread time that one turn of a tenant is worth: a tenant with longer tasks has fewer turns. */
-const TURN_MS = 50
+/** Thread time per turn of a tenant: a tenant with longer tasks gets fewer turns. */
+const QUANTUM_MS = 50
 
 /**
  * Runs tasks on a separate thread (decision 0065), so that requests are answered meanwhile. The
- * thread runs one task at a time and serves tenants in turn: a tenant with a long backlog delays
- * only itself. The thread starts with the first task, does not keep the process alive while it is
- * idle, and is replaced when a task takes too long or too much memory. A thread that is idle while
- * it holds much memory ends: its heap would not shrink before its next tasks (decision 0091).
+ * thread runs one task at a time and serves tenants round-robin: a tenant with a long backlog
+ * delays only itself. The thread starts with the first task, does not keep the process alive while
+ * it is idle, and is replaced when a task exceeds its time or memory. An idle thread that uses much
+ * memory is terminated: its heap would not shrink before its next tasks (decision 0091).
  */
 export class ThreadQueue<Task, Outcome> {
   readonly #options: ThreadQueueOptions
-  /** Every task that waits; those that were dropped stay in the queue until it needs the room. */
-  readonly #waiting = new Set<Waiting<Task, Outcome>>()
-  readonly #queue: FairQueue<Waiting<Task, Outcome>>
+  /**
+   * Queued tasks. Cancelled ones are removed here at once, and from `#queue` only when it is full.
+   */
+  readonly #waiting = new Set<QueuedTask<Task, Outcome>>()
+  readonly #queue: FairQueue<QueuedTask<Task, Outcome>>
   /** The task that the thread is running. */
-  #current: Waiting<Task, Outcome> | undefined
+  #current: QueuedTask<Task, Outcome> | undefined
   #startedMs = 0
   #worker: Worker | undefined
   #isReady = false
-  #stopTimer: () => void = () => undefined
+  #cancelTimeout: () => void = () => undefined
   /** Memory that the thread held after its last task. */
-  #heldBytes = 0
-  #stopIdleTimer: () => void = () => undefined
+  #memoryBytes = 0
+  #cancelIdleStop: () => void = () => undefined
 
   constructor(options: ThreadQueueOptions) {
     this.#options = options
     this.#queue = new FairQueue({
       itemsMax: options.limits.waitingMax,
       itemsPerTenantMax: options.limits.waitingPerTenantMax,
-      quantum: TURN_MS,
+      quantum: QUANTUM_MS,
     })
   }
 
-  /** Whether there is a thread: it starts with a task, and may end when it is idle. */
+  /** Reports whether a thread is running. */
   get hasThread(): boolean {
     return this.#worker !== undefined
   }
 
-  /** Tasks that wait or are being run. */
+  /** Number of queued and running tasks. */
   get size(): number {
     return this.#waiting.size + (this.#current === undefined ? 0 : 1)
   }
@@ -129,104 +134,104 @@ export class ThreadQueue<Task, Outcome> {
     transfer: readonly Transferable[] = NOTHING_TRANSFERRED,
   ): Promise<ThreadResult<Outcome>> {
     return new Promise((settle, fail) => {
-      if (signal?.aborted === true) return fail(cancelled())
+      if (signal?.aborted === true) return fail(cancelledFault())
       const queuedMs = this.#options.clock.monotonicMs()
-      const waiting = { tenant, queuedMs, task, transfer, settle, fail }
+      const waiting = { tenant, queuedMs, createTask: task, transfer, settle, fail }
       const rejection = this.#push(waiting)
       if (rejection !== undefined) return settle({ kind: 'overloaded', cause: rejection })
-      const drop = (): void => {
-        if (this.#waiting.delete(waiting)) fail(cancelled())
+      const cancel = (): void => {
+        if (this.#waiting.delete(waiting)) fail(cancelledFault())
       }
-      signal?.addEventListener('abort', drop, { once: true })
-      this.#next()
+      signal?.addEventListener('abort', cancel, { once: true })
+      this.#runNext()
     })
   }
 
-  /** Ends the thread; tasks that are not done by then fail. A later task starts another one. */
+  /** Terminates the thread; unfinished tasks fail. A later task starts another thread. */
   async stop(): Promise<void> {
     const stopped = new Fault('thread-stopped', 'The server is stopping')
     for (const waiting of this.#waiting) waiting.fail(stopped)
     this.#waiting.clear()
     this.#queue.drain()
-    this.#finish()?.fail(stopped)
-    await this.#drop()
+    this.#takeCurrent()?.fail(stopped)
+    await this.#terminateThread()
   }
 
-  #push(waiting: Waiting<Task, Outcome>): QueueRejection | undefined {
-    const rejection = this.#queue.push(waiting.tenant, waiting, TURN_MS)
+  #push(waiting: QueuedTask<Task, Outcome>): QueueRejection | undefined {
+    const rejection = this.#queue.push(waiting.tenant, waiting, QUANTUM_MS)
     if (rejection === undefined) {
       this.#waiting.add(waiting)
       return undefined
     }
     if (this.#queue.size === this.#waiting.size) return rejection
-    // Dropped tasks fill the queue: only those that still wait are queued again, in their order.
+    // Cancelled tasks fill the queue: rebuild it with the others in their order.
     for (const item of this.#queue.drain())
-      if (this.#waiting.has(item)) this.#queue.push(item.tenant, item, TURN_MS)
+      if (this.#waiting.has(item)) this.#queue.push(item.tenant, item, QUANTUM_MS)
     return this.#push(waiting)
   }
 
-  #next(): void {
+  #runNext(): void {
     if (this.#current !== undefined) return
-    this.#stopIdleTimer()
-    this.#dropLate()
-    if (this.#waiting.size === 0) return this.#idle()
-    const worker = (this.#worker ??= this.#start())
+    this.#cancelIdleStop()
+    this.#rejectExpired()
+    if (this.#waiting.size === 0) return this.#scheduleIdleStop()
+    const worker = (this.#worker ??= this.#startThread())
     worker.ref()
-    // The time to load the thread is not charged to the task.
+    // The time to load the thread's code does not count towards the task's time limit.
     if (!this.#isReady) return
-    this.#current = this.#take()
+    this.#current = this.#takeQueued()
     if (this.#current === undefined) return
     const { clock, limits } = this.#options
     this.#startedMs = clock.monotonicMs()
-    this.#stopTimer = clock.after(limits.msMax, () => this.#giveUp())
-    worker.postMessage(this.#current.task(), this.#current.transfer)
+    this.#cancelTimeout = clock.after(limits.timeoutMs, () => this.#onTimeout())
+    worker.postMessage(this.#current.createTask(), this.#current.transfer)
   }
 
-  /** A heap is collected while its thread allocates: what an idle one holds stays as it is. */
-  #idle(): void {
-    if (this.#heldBytes <= IDLE_BYTES_MAX) return
+  /** A heap is collected only while its thread allocates, so an idle thread keeps its garbage. */
+  #scheduleIdleStop(): void {
+    if (this.#memoryBytes <= IDLE_BYTES_MAX) return
     const { clock } = this.#options
-    this.#stopIdleTimer = clock.after(IDLE_MS, () => void this.#drop())
+    this.#cancelIdleStop = clock.after(IDLE_MS, () => void this.#terminateThread())
   }
 
-  /** The next task in fair order that has not been dropped. */
-  #take(): Waiting<Task, Outcome> | undefined {
+  /** Takes the next task in fair order that was not cancelled. */
+  #takeQueued(): QueuedTask<Task, Outcome> | undefined {
     for (let item = this.#queue.take(); item !== undefined; item = this.#queue.take())
       if (this.#waiting.delete(item)) return item
     return undefined
   }
 
-  #dropLate(): void {
+  #rejectExpired(): void {
     const { clock, limits } = this.#options
     const nowMs = clock.monotonicMs()
     for (const waiting of this.#waiting) {
-      // The oldest come first.
+      // Tasks are in the order of their arrival.
       if (nowMs - waiting.queuedMs <= limits.waitMsMax) return
       this.#waiting.delete(waiting)
       waiting.settle({ kind: 'overloaded', cause: 'waited-too-long' })
     }
   }
 
-  #start(): Worker {
-    const { file, limits, started, data } = this.#options
+  #startThread(): Worker {
+    const { file, limits, onStart, workerData } = this.#options
     const worker = new Worker(file, {
-      workerData: data,
+      workerData: workerData,
       resourceLimits: {
         maxOldGenerationSizeMb: limits.megabytesMax,
-        maxYoungGenerationSizeMb: YOUNG_MEGABYTES_MAX,
+        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB_MAX,
       },
     })
-    started?.()
-    // Messages of a replaced thread are about tasks that were given up.
+    onStart?.()
+    // Messages of a replaced thread belong to tasks that have already failed.
     const isCurrent = (): boolean => worker === this.#worker
     worker.on('message', (message: ThreadMessage<Outcome>) => {
       if (isCurrent()) this.#receive(message)
     })
     worker.on('error', (thrown: unknown) => {
-      if (isCurrent()) this.#lose(thrown)
+      if (isCurrent()) this.#onThreadExit(thrown)
     })
     worker.on('exit', () => {
-      if (isCurrent()) this.#lose(undefined)
+      if (isCurrent()) this.#onThreadExit(undefined)
     })
     return worker
   }
@@ -234,57 +239,60 @@ export class ThreadQueue<Task, Outcome> {
   #receive(message: ThreadMessage<Outcome>): void {
     if (message.kind === 'ready') this.#isReady = true
     else {
-      this.#heldBytes = message.heldBytes
-      this.#finish()?.settle({ kind: 'done', outcome: message.outcome })
+      this.#memoryBytes = message.heldBytes
+      this.#takeCurrent()?.settle({ kind: 'done', outcome: message.outcome })
     }
-    this.#next()
+    this.#runNext()
   }
 
-  /** The task that was being run, which is over in one way or another. */
-  #finish(): Waiting<Task, Outcome> | undefined {
+  /** Removes and returns the running task, and charges its time to the tenant. */
+  #takeCurrent(): QueuedTask<Task, Outcome> | undefined {
     const finished = this.#current
     this.#current = undefined
-    this.#stopTimer()
+    this.#cancelTimeout()
     this.#worker?.unref()
     if (finished === undefined) return undefined
     const spentMs = this.#options.clock.monotonicMs() - this.#startedMs
-    if (spentMs > TURN_MS) this.#queue.charge(finished.tenant, spentMs - TURN_MS)
+    if (spentMs > QUANTUM_MS) this.#queue.charge(finished.tenant, spentMs - QUANTUM_MS)
     return finished
   }
 
-  #giveUp(): void {
-    this.#finish()?.settle({ kind: 'too-slow' })
-    void this.#drop()
-    this.#next()
+  #onTimeout(): void {
+    this.#takeCurrent()?.settle({ kind: 'too-slow' })
+    void this.#terminateThread()
+    this.#runNext()
   }
 
-  /** The thread is gone: a task was too much for its memory, or there is a bug. */
-  #lose(thrown: unknown): void {
-    this.#forget()
-    const lost = this.#finish() ?? this.#take()
-    if (isOutOfMemory(thrown)) lost?.settle({ kind: 'too-large' })
-    else lost?.fail(new Error(`the thread that ${this.#options.does} failed`, { cause: thrown }))
-    this.#next()
+  /** Handles the end of the thread: a task exceeded its memory, or there is a bug. */
+  #onThreadExit(thrown: unknown): void {
+    this.#resetThread()
+    const failed = this.#takeCurrent() ?? this.#takeQueued()
+    if (isOutOfMemory(thrown)) failed?.settle({ kind: 'too-large' })
+    else
+      failed?.fail(
+        new Error(`the thread that ${this.#options.description} failed`, { cause: thrown }),
+      )
+    this.#runNext()
   }
 
-  async #drop(): Promise<void> {
+  async #terminateThread(): Promise<void> {
     const worker = this.#worker
-    this.#forget()
+    this.#resetThread()
     await worker?.terminate()
   }
 
-  #forget(): void {
+  #resetThread(): void {
     this.#worker = undefined
     this.#isReady = false
-    this.#heldBytes = 0
-    this.#stopIdleTimer()
+    this.#memoryBytes = 0
+    this.#cancelIdleStop()
   }
 }
 
-/** Most tasks are texts, which are copied. */
+/** Most tasks are strings, which are copied. */
 const NOTHING_TRANSFERRED: readonly Transferable[] = []
 
-/** The text of a refusal: which limit was reached, and what to do. `tasks` are called in plural. */
+/** Returns the message for a rejected task: the limit and what to do. `tasks` is a plural noun. */
 export function overloadMessage(
   cause: OverloadCause,
   tasks: string,
@@ -301,10 +309,44 @@ export function overloadMessage(
   }
 }
 
-function cancelled(): Fault {
+function cancelledFault(): Fault {
   return new Fault('cancelled', 'The caller closed the connection before its task was started')
 }
 
 function isOutOfMemory(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
+/**
+ * The worker's side of a ThreadQueue: runs tasks one after the other. Outcomes are copied, except
+ * for the buffers that `transfer` returns, which are moved.
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- callers name their task
+export function serveThread<Task, Outcome>(
+  run: (task: Task) => Outcome,
+  transfer: (outcome: Outcome) => readonly Transferable[] = () => [],
+): void {
+  const send = (message: ThreadMessage<Outcome>, moved: readonly Transferable[]): void => {
+    parentPort?.postMessage(message, moved)
+  }
+  // The queue is the only sender, and sends nothing but tasks.
+  parentPort?.on('message', (task: Task) => {
+    const outcome = run(task)
+    send({ kind: 'done', outcome, heldBytes: measureMemoryBytes() }, transfer(outcome))
+  })
+  send({ kind: 'ready' }, [])
+}
+
+/** Returns the size of this thread's heap and of the buffers outside it. */
+function measureMemoryBytes(): number {
+  const { total_heap_size, external_memory } = getHeapStatistics()
+  return total_heap_size + external_memory
+}
+
+/** Returns the buffer of the bytes if it holds nothing else: only then it may be transferred. */
+export function transferableBuffers(bytes: Uint8Array): readonly ArrayBuffer[] {
+  const { buffer, byteLength } = bytes
+  // Node carves small buffers from a shared pool.
+  const isExclusive = buffer.byteLength === byteLength && byteLength > Buffer.poolSize
+  return isExclusive && buffer instanceof ArrayBuffer ? [buffer] : []
 }

@@ -1,3 +1,10 @@
-export { DEFAULT_CIPHER_SUITES, isCipherSuite, TLS_VERSIONS, type TlsVersion } from './ciphers.ts'
+export {
+  DEFAULT_CIPHER_SUITES,
+  isCipherSuite,
+  loadTls,
+  TLS_VERSIONS,
+  TlsCredentials,
+  type TlsSettings,
+  type TlsVersion,
+} from './tls-credentials.ts'
 export { peerRoles, roleProblem } from './peer-role.ts'
-export { loadTls, Tls, type TlsSettings } from './tls.ts'

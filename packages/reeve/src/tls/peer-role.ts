@@ -13,14 +13,14 @@ export function roleName(role: PeerRole, region: string): string {
   return `${role}.${region}.reeve`.toLowerCase()
 }
 
-/** Returns that name, and those in other domains. */
+/** Returns the name of a role and its equivalents in other domains. */
 export function roleNames(
   role: PeerRole,
   region: string,
   otherDomains: readonly string[],
 ): readonly string[] {
-  const others = otherDomains.map((domain) => `${role}.${region}.${domain}`.toLowerCase())
-  return [roleName(role, region), ...others]
+  const aliasNames = otherDomains.map((domain) => `${role}.${region}.${domain}`.toLowerCase())
+  return [roleName(role, region), ...aliasNames]
 }
 
 /**
@@ -71,8 +71,8 @@ export function certificateNames({
 }: Partial<PeerCertificate>): readonly string[] {
   const names = dnsNames(subjectaltname ?? '')
   if (names.length > 0) return names
-  const common: unknown = subject?.CN
-  return typeof common === 'string' ? [common.toLowerCase()] : []
+  const commonName: unknown = subject?.CN
+  return typeof commonName === 'string' ? [commonName.toLowerCase()] : []
 }
 
 /**
@@ -83,6 +83,6 @@ function dnsNames(text: string): readonly string[] {
   return text
     .replaceAll(/"(?:[^"\\]|\\.)*"/g, '?')
     .split(', ')
-    .filter((one) => one.startsWith('DNS:') && !one.includes('?'))
-    .map((one) => one.slice('DNS:'.length).toLowerCase())
+    .filter((entry) => entry.startsWith('DNS:') && !entry.includes('?'))
+    .map((entry) => entry.slice('DNS:'.length).toLowerCase())
 }

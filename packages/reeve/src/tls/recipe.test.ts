@@ -4,15 +4,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { DEFAULT_CIPHER_SUITES } from './ciphers.ts'
-import { loadTls } from './tls.ts'
+import { DEFAULT_CIPHER_SUITES, loadTls } from './tls-credentials.ts'
 
 const PAGE = join(import.meta.dirname, '../../../../docs/how-to/tls.md')
 const isInstalled = spawnSync('openssl', ['version']).stdout?.toString().startsWith('OpenSSL 3')
 const skip = isInstalled ? false : 'OpenSSL 3 is not installed'
 
 test(
-  'tls: the commands of the documentation make certificates that agents accept',
+  'tls: the commands of the documentation create certificates that agents accept',
   { skip },
   async (t) => {
     const directory = await temporaryDirectory(t)
@@ -31,7 +30,7 @@ test(
       isMutual: true,
       caFile: join(directory, 'ca.pem'),
       verifiesServerName: true,
-      verifiesCaller: false,
+      requiresClientCert: false,
       minVersion: 'tls12',
       cipherSuites: DEFAULT_CIPHER_SUITES,
     } as const

@@ -2,29 +2,29 @@ import type { Caller } from '../acl/index.ts'
 import type { RuleAliases } from '../compat/index.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
+import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
-import type { OffsetAt } from '../model/index.ts'
-import type { PolicyAsker } from '../policy/index.ts'
+import { LIMITS, type OffsetAt } from '../model/index.ts'
+import type { PolicyEngine } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Author, Store } from '../state/index.ts'
-import type { TenantGate } from '../threads/index.ts'
-import type { PolicyGuard } from './guarding/policy-guard.ts'
+import type { TaskOrigin, TenantConcurrencyLimiter } from '../threads/index.ts'
+import type { JobPolicyEvaluator } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
-import type { Sealer } from './sealer.ts'
 
 /** Access to the other regions for use cases. */
-export interface OtherRegions {
+export interface RemoteRegions {
   /** Returns the other regions, sorted. */
-  others(): readonly string[]
+  remoteNames(): readonly string[]
   /** Reports whether this is another region that is reachable. */
-  isOther(region: string): boolean
+  isRemoteRegion(region: string): boolean
   /** Returns the configured addresses of its servers: `http://host:port` or `https://…`. */
   addressesOf(region: string): readonly string[]
   /**
-   * Sends a request to a region. Throws a Fault if it does not respond: of kind REGION_UNREACHED,
-   * or REGION_IN_DOUBT if the request may have been executed.
+   * Sends a request to a region. Throws a Fault if it does not respond: of kind REGION_UNREACHABLE,
+   * or REGION_OUTCOME_UNKNOWN if the request may have been executed.
    */
-  ask(region: string, call: RegionCall): Promise<RegionResponse>
+  request(region: string, request: RegionRequest): Promise<RegionResponse>
 }
 
 /** Response of a server of another region. */
@@ -35,7 +35,7 @@ export interface RegionResponse {
   readonly errorCode: string
 }
 
-export interface RegionCall {
+interface RegionRequest {
   readonly method: string
   /** Path and query. */
   readonly url: string
@@ -48,13 +48,13 @@ export interface RegionCall {
    */
   readonly isRead?: boolean
   /** Response timeout of each server. */
-  readonly answerMsMax?: number
+  readonly responseTimeoutMs?: number
 }
 
 /** Kind of the Fault if a region was not reached, and the request was not executed. */
-export const REGION_UNREACHED = 'region-unreached'
+export const REGION_UNREACHABLE = 'region-unreached'
 /** Kind of the Fault if it is unknown whether the request was executed. */
-export const REGION_IN_DOUBT = 'region-in-doubt'
+export const REGION_OUTCOME_UNKNOWN = 'region-in-doubt'
 
 /** The queue of pending evaluations, as registrations use it. */
 export interface EvaluationQueue {
@@ -63,7 +63,7 @@ export interface EvaluationQueue {
 }
 
 /** Log for failures that no response reports. */
-export interface WorkloadLog {
+interface WorkloadLog {
   error(fields: object, message: string): void
 }
 
@@ -103,20 +103,20 @@ export interface WorkloadContext {
   readonly ids: IdSource
   readonly random: Random
   /** Monotonic time; that of the process unless a simulation has its own. */
-  readonly elapsedNs?: () => number
+  readonly monotonicNs?: () => number
   readonly sealer: Sealer
   readonly jobFiles: JobFileReader
   /** Limits plans of many instances to one per tenant at a time. */
-  readonly planGate: TenantGate
+  readonly planGate: TenantConcurrencyLimiter
   /** Evaluates policies on job submissions. */
-  readonly guard: PolicyGuard
+  readonly jobPolicies: JobPolicyEvaluator
   /** The policy thread, which governance uses for plans as well. */
-  readonly policyAsker: PolicyAsker
+  readonly policyEngine: PolicyEngine
   readonly region: string
   /** Undefined if no other region is configured. */
-  readonly regions?: OtherRegions
+  readonly regions?: RemoteRegions
   /** Offset of wall clocks from UTC, for periodic jobs. */
-  readonly offsetAt: OffsetAt
+  readonly utcOffsetAt: OffsetAt
   readonly aclEnabled: boolean
   /** Alternative keywords in ACL policies; none unless given. */
   readonly ruleAliases?: RuleAliases
@@ -128,4 +128,43 @@ export interface WorkloadContext {
   readonly tracer?: Tracer | undefined
   /** Reads the operator's bootstrap reset file; undefined if there is none. */
   readonly readBootstrapReset: () => Promise<string | undefined>
+}
+
+/** The origin of a use case's work, for sharing the event loop fairly. */
+export interface WorkOrigin extends TaskOrigin {
+  /** Yields the event loop; resolves when this work may continue. */
+  readonly nextTurn: () => Promise<void>
+  /** Monotonic time for slices; that of the process unless a simulation has its own. */
+  readonly monotonicMs?: () => number
+}
+
+/** Runs the steps in slices, so that they do not delay other requests. */
+export function inSlices<T>(
+  steps: Steps<T>,
+  { nextTurn, monotonicMs = () => performance.now() }: WorkOrigin,
+  beforeFirstTurn: () => void = () => undefined,
+): Promise<T> {
+  return runInSlices(steps, {
+    nextTurn,
+    monotonicMs,
+    sliceMs: LIMITS.sliceMsMax,
+    beforeFirstTurn,
+  })
+}
+
+/**
+ * Protects secrets in storage. Token secrets must be found by hash and shown again to permitted
+ * callers, so they are stored hashed and sealed with a key that is stored separately from the data.
+ */
+export interface Sealer {
+  /** Deterministic one-way hash for lookups. */
+  hash(secret: string): string
+  /** Encrypts a secret; only `open` with the same key decrypts it. */
+  seal(secret: string): string
+  /** Throws a Fault if it was sealed with another key. */
+  open(sealed: string): string
+  /** Encrypts bytes. */
+  sealBytes(bytes: Uint8Array): Uint8Array
+  /** Throws a Fault if it was sealed with another key. */
+  openBytes(sealed: Uint8Array): Uint8Array
 }

@@ -4,10 +4,10 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { checkUuid, LIMITS, refusal, type Refusal } from '../model/index.ts'
 import {
   isBrokerPaused,
-  mayRunAgain,
+  mayBeRescheduled,
   namespacedKey,
   remove,
-  withJobRows,
+  withDerivedRows,
   type Author,
   type CommitAuthor,
   type Store,
@@ -16,7 +16,7 @@ import type { WorkloadContext } from './context.ts'
 
 export const EVAL_NOT_FOUND: Refusal = refusal('eval-not-found', 'eval not found')
 
-export interface EvaluationsDeleted {
+export interface DeleteEvaluationsResult {
   readonly count: number
   readonly index: number
 }
@@ -31,23 +31,25 @@ const ROWS_PER_COMMIT = 500
 export async function deleteEvaluationsById(
   context: WorkloadContext,
   { by }: Author,
-  given: readonly string[],
-): Promise<Result<EvaluationsDeleted, Refusal>> {
+  evaluationIds: readonly string[],
+): Promise<Result<DeleteEvaluationsResult, Refusal>> {
   const { store } = context
   const { deletedEvaluationsMax: max } = LIMITS
-  if (given.length > max)
-    return invalid(`request includes ${given.length} evaluation IDs, must be ${max} or fewer`)
+  if (evaluationIds.length > max)
+    return invalid(
+      `request includes ${evaluationIds.length} evaluation IDs, must be ${max} or fewer`,
+    )
   const rows = new Map<string, Evaluation>()
-  for (const text of given) {
+  for (const text of evaluationIds) {
     const id = checkUuid('eval', text)
     if (!id.ok) return invalid(id.error)
     const row = store.tables.evaluations.find(id.value)
     if (row === undefined) return err(EVAL_NOT_FOUND)
-    if (isNeeded(context, row)) return invalid(`eval ${row.ID} is not safe to delete`)
+    if (isInUse(context, row)) return invalid(`eval ${row.ID} is not safe to delete`)
     rows.set(row.ID, row)
   }
-  if (!isBrokerPaused(store.tables)) return err(BROKER_RUNS)
-  const { index, durable } = commitDeletion(store, by, [...rows.values()])
+  if (!isBrokerPaused(store.tables)) return err(BROKER_NOT_PAUSED)
+  const { index, durable } = deleteRows(store, by, [...rows.values()])
   await durable
   return ok({ count: rows.size, index })
 }
@@ -63,32 +65,32 @@ export async function deleteEvaluationsByFilter(
   context: WorkloadContext,
   { by }: Author,
   request: DeleteByFilter,
-): Promise<Result<EvaluationsDeleted, Refusal>> {
+): Promise<Result<DeleteEvaluationsResult, Refusal>> {
   const { store } = context
   let count = 0
-  let reached = 0
+  let lastIndex = 0
   let from: string | undefined = ''
   while (from !== undefined) {
-    if (!isBrokerPaused(store.tables)) return err(BROKER_RUNS)
-    const slice = chooseSlice(context, request, from)
+    if (!isBrokerPaused(store.tables)) return err(BROKER_NOT_PAUSED)
+    const slice = selectDeletable(context, request, from)
     if (!slice.ok) return slice
     // Use the index of the last commit, not the store's: commits of others may not be durable yet.
-    const { index, durable } = commitDeletion(store, count === 0 ? by : 'system', slice.value.rows)
+    const { index, durable } = deleteRows(store, count === 0 ? by : 'system', slice.value.rows)
     await durable
-    reached = index
+    lastIndex = index
     count += slice.value.rows.length
     from = slice.value.next
     await setImmediate()
   }
-  return ok({ count, index: reached })
+  return ok({ count, index: lastIndex })
 }
 
-const BROKER_RUNS: Refusal = refusal(
+const BROKER_NOT_PAUSED: Refusal = refusal(
   'invalid-input',
   'eval broker is enabled; eval broker must be paused to delete evals',
 )
 
-function chooseSlice(
+function selectDeletable(
   context: WorkloadContext,
   { namespace, matches }: DeleteByFilter,
   from: string,
@@ -99,13 +101,13 @@ function chooseSlice(
   let examined = 0
   for (const id of evaluations.keys(from)) {
     // The first row is always examined, so that a slice makes progress.
-    const isOver = examined === ROWS_PER_COMMIT || performance.now() >= sliceEndMs
-    if (examined++ > 0 && isOver) return ok({ rows, next: id })
+    const isSliceFull = examined === ROWS_PER_COMMIT || performance.now() >= sliceEndMs
+    if (examined++ > 0 && isSliceFull) return ok({ rows, next: id })
     const row = evaluations.get(id)
     if (namespace !== '*' && row.Namespace !== namespace) continue
-    const wanted = matches(row)
-    if (!wanted.ok) return wanted
-    if (wanted.value && !isNeeded(context, row)) rows.push(row)
+    const isMatch = matches(row)
+    if (!isMatch.ok) return isMatch
+    if (isMatch.value && !isInUse(context, row)) rows.push(row)
   }
   return ok({ rows, next: undefined })
 }
@@ -115,27 +117,27 @@ function chooseSlice(
  * rescheduled because of it. The evaluations of a purged job are garbage-collected together with
  * its allocations.
  */
-function isNeeded({ store, clock }: WorkloadContext, row: Evaluation): boolean {
+function isInUse({ store, clock }: WorkloadContext, row: Evaluation): boolean {
   const { allocations, jobs } = store.tables
   const job = jobs.find(namespacedKey(row.Namespace, row.JobID))
-  if (job === undefined) return allocations.countIn('evaluation', row.ID) > 0
+  if (job === undefined) return allocations.countByIndex('evaluation', row.ID) > 0
   if (job.Stop || job.Status === 'dead') return false
   return allocations
-    .rowsIn('evaluation', row.ID)
+    .rowsByIndex('evaluation', row.ID)
     .some(
       (one) =>
         one.ClientStatus === 'running' ||
         one.ClientStatus === 'unknown' ||
-        mayRunAgain(one, job, clock.nowMs()),
+        mayBeRescheduled(one, job, clock.nowMs()),
     )
 }
 
-function commitDeletion(store: Store, by: CommitAuthor, rows: readonly Evaluation[]) {
+function deleteRows(store: Store, by: CommitAuthor, rows: readonly Evaluation[]) {
   return store.commit({
     by,
     cause: undefined,
     changes: () =>
-      withJobRows(
+      withDerivedRows(
         store.tables,
         rows.map((row) => remove('evaluations', row.ID)),
       ),

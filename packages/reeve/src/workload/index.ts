@@ -1,86 +1,125 @@
-export { Authenticator } from './acl/authenticate.ts'
-export { bootstrapAcl } from './acl/bootstrap.ts'
-export { createOneTimeToken, exchangeOneTimeToken } from './acl/one-time-tokens.ts'
+export { Authenticator, createOneTimeToken, exchangeOneTimeToken } from './acl/authenticate.ts'
+export {
+  ANONYMOUS_TOKEN,
+  bootstrapAcl,
+  checkTokenReader,
+  deleteToken,
+  tokenFilterView,
+  tokenStub,
+  tokenWithSecret,
+  type TokenWriteResult,
+  writeToken,
+} from './acl/tokens.ts'
 export {
   deletePolicy,
+  deleteRole,
   mayReadPolicy,
-  ownPolicyNames,
+  policyNamesOfCaller,
+  ROLE_NOT_FOUND,
   visiblePolicies,
+  visibleRoles,
   writePolicy,
+  writeRole,
 } from './acl/policies.ts'
-export { deleteRole, ROLE_NOT_FOUND, visibleRoles, writeRole } from './acl/roles.ts'
-export { ANONYMOUS_TOKEN, tokenFilterView, tokenStub, tokenWithSecret } from './acl/token-view.ts'
-export { checkTokenReader, deleteToken, writeToken } from './acl/tokens.ts'
-export type { TokenWritten } from './acl/tokens.ts'
-export { prepareAction, prepareExec } from './allocations/exec.ts'
-export type { PreparedExec } from './allocations/exec.ts'
+export {
+  findAllocationOnNode,
+  prepareAction,
+  type PreparedExec,
+  prepareExec,
+  stopAllocation,
+  unknownNode,
+} from './allocations/operations.ts'
 export { allocationFailure } from './allocations/failure.ts'
-export { findAllocationOnNode, unknownNode } from './allocations/on-node.ts'
-export { stopAllocation } from './allocations/stop.ts'
-export { ensureBuiltIns } from './built-ins.ts'
 export {
   assertClusterLevel,
-  possibleLevel,
+  ensureBuiltIns,
+  forceGarbageCollection,
   raiseClusterLevel,
+  reachableLevel,
+  recountSummaries,
   type ServerBuild,
-} from './cluster-level.ts'
-export { agentMember, type AgentMemberParts } from './agent-member.ts'
-export { DEFAULT_NODE_ADMISSION, REGION_IN_DOUBT, REGION_UNREACHED } from './context.ts'
-export type {
-  EvaluationQueue,
-  NodeAdmission,
-  OtherRegions,
-  RequestCaller,
-  WorkloadContext,
+  writeSchedulerConfiguration,
+} from './operator.ts'
+export { agentMember, type ServerInfo } from './remote-regions.ts'
+export {
+  DEFAULT_NODE_ADMISSION,
+  type EvaluationQueue,
+  type NodeAdmission,
+  REGION_OUTCOME_UNKNOWN,
+  REGION_UNREACHABLE,
+  type RemoteRegions,
+  type RequestCaller,
+  type Sealer,
+  type WorkloadContext,
+  type WorkOrigin,
 } from './context.ts'
-export { DEPLOYMENT_NOT_FOUND } from './deployments/deployment-writes.ts'
-export type { DeploymentWritten } from './deployments/deployment-writes.ts'
-export { failDeployment } from './deployments/fail.ts'
-export { setPaused } from './deployments/pause.ts'
-export { promoteDeployment } from './deployments/promote.ts'
-export { setAllocationHealth } from './deployments/set-health.ts'
-export { unblockDeployment } from './deployments/unblock.ts'
+export {
+  DEPLOYMENT_NOT_FOUND,
+  type DeploymentWriteResult,
+  failDeployment,
+  promoteDeployment,
+  setAllocationHealth,
+  setPaused,
+  unblockDeployment,
+} from './deployments.ts'
 export { deleteEvaluationsByFilter, deleteEvaluationsById, EVAL_NOT_FOUND } from './evaluations.ts'
-export { systemNs } from './evaluations/inline-placement.ts'
-export { isChange, isSameWait, planRows } from './evaluations/plan-rows.ts'
-export { EventHub } from './events/hub.ts'
-export type { Sink, Subscription } from './events/hub.ts'
-export { prepareStream } from './events/subscribe.ts'
-export type { EventStreams } from './events/subscribe.ts'
-export { PolicyGuard } from './guarding/policy-guard.ts'
+export {
+  changesState,
+  isBlockedForSameReasons,
+  planRows,
+  systemNs,
+} from './evaluations/inline-placement.ts'
+export { EventBroker, type EventSink, type Subscription } from './events/event-broker.ts'
+export { type EventStreams, prepareStream } from './events/event-subscription.ts'
+export { JobPolicyEvaluator } from './guarding/policy-guard.ts'
 export { NO_POLICIES, type PolicySource } from './guarding/policy-source.ts'
 export { JobFileReader } from './job-files/job-file-reader.ts'
-export { jobActions } from './jobs/actions.ts'
-export { dispatchJob } from './jobs/dispatch.ts'
-export { evaluateJob } from './jobs/evaluate.ts'
+export {
+  ALL_LOG_TYPES,
+  isJobFinished,
+  jobActions,
+  jobCountsRow,
+  jobLogSources,
+  jobStatusRow,
+  type LogSource,
+} from './jobs/job-reads.ts'
+export { dispatchJob, forcePeriodicJob } from './jobs/dispatch.ts'
+export { evaluateJob, releaseJob } from './jobs/evaluate.ts'
 export { explainEvaluation, explainJob, explainOptions } from './jobs/explain.ts'
-export { EVERY_LOG_TYPE, isJobOver, jobLogSources } from './jobs/log-sources.ts'
-export type { LogSource } from './jobs/log-sources.ts'
-export { forcePeriodicJob } from './jobs/periodic-force.ts'
-export { forceCollection, reconcileSummaries } from './garbage.ts'
-export { parseJob } from './jobs/parse.ts'
+export { parseJob, validateSubmittedJob } from './jobs/validate.ts'
 export { createPlanGate, planJob } from './jobs/plan.ts'
-export { registerJob } from './jobs/register-job.ts'
-export type { JobWritten } from './jobs/register.ts'
-export { releaseJob } from './jobs/release.ts'
+export { registerJob, registerSystemJob } from './jobs/register-job.ts'
+export type { JobWriteResult } from './jobs/job-commit.ts'
 export { revertJob } from './jobs/revert.ts'
 export { scaleJob } from './jobs/scale.ts'
-export { setStability } from './jobs/stability.ts'
-export { changedJobs, JOB_FACTS, JobsByChange, walkChanges } from './jobs/jobs-by-change.ts'
-export type { ChangedJob } from './jobs/jobs-by-change.ts'
-export { jobCountsRow, jobStatusRow } from './jobs/statuses.ts'
-export { registerSystemJob } from './jobs/system-job.ts'
+export {
+  findSubmission,
+  readSubmission,
+  setStability,
+  tagNotFound,
+  tagVersion,
+  untagVersion,
+  versionKeysOf,
+} from './jobs/versions.ts'
+export {
+  INDEXED_JOB_FIELDS,
+  type JobIndexEntry,
+  JobsByModifyIndex,
+  scanJobIndex,
+  snapshotOfKeys,
+} from './jobs/job-index.ts'
 export { stopJob } from './jobs/stop.ts'
-export type { JobStopped } from './jobs/stop.ts'
-export { findSubmission, readSubmission } from './jobs/submissions.ts'
-export { tagNotFound, tagVersion, untagVersion } from './jobs/tags.ts'
-export { validateSubmittedJob } from './jobs/validate.ts'
-export { versionKeysOf } from './jobs/versions.ts'
+export type { StopResult } from './jobs/stop.ts'
 export { deleteNamespace, NAMESPACE_NOT_FOUND, namespaceRow, writeNamespace } from './namespaces.ts'
 export { ALL_POOLS, deleteNodePool, NODE_POOL_NOT_FOUND, writeNodePool } from './node-pools.ts'
-export { drainNode } from './nodes/drain.ts'
-export { setEligibility } from './nodes/eligibility.ts'
-export { evaluateNode } from './nodes/evaluate.ts'
+export {
+  drainNode,
+  evaluateNode,
+  NODE_NOT_FOUND,
+  type NodeWriteResult,
+  purgeNode,
+  setEligibility,
+} from './nodes/node-operations.ts'
 export {
   createJoinToken,
   deleteJoinToken,
@@ -89,41 +128,46 @@ export {
 } from './nodes/join-tokens.ts'
 export type { NodeGateway } from './nodes/node-gateway.ts'
 export { DataMigrations } from './nodes/migrate-data.ts'
-export { NodeLoads } from './nodes/node-loads.ts'
-export { NodeReports } from './nodes/node-reports.ts'
+export { NodeLoadCache } from './nodes/node-loads.ts'
+export { type NodeReport, NodeReportBatcher, updateAllocations } from './nodes/node-reports.ts'
 export { tooManyStreams } from './nodes/node-streams.ts'
-export { NodeRequests } from './nodes/node-requests.ts'
+export { NodeRpcClient } from './nodes/node-requests.ts'
 export { NodeSessions } from './nodes/node-sessions.ts'
 export type { NodeSession } from './nodes/node-sessions.ts'
-export { NODE_NOT_FOUND } from './nodes/node-writes.ts'
-export type { NodeWritten } from './nodes/node-writes.ts'
-export { purgeNode } from './nodes/purge.ts'
 export { admitNode, registerNode, updateNode } from './nodes/register-node.ts'
-export { revokeNode, unrevokeNode } from './nodes/revoke.ts'
-export { resumeRotation, rotateNodeSecret } from './nodes/rotate-secret.ts'
-export type { SecretRotation } from './nodes/rotate-secret.ts'
+export {
+  resumeRotation,
+  revokeNode,
+  rotateNodeSecret,
+  type SecretRotation,
+  unrevokeNode,
+} from './nodes/node-credentials.ts'
 
-export { updateAllocations } from './nodes/update-allocations.ts'
-export type { NodeReport } from './nodes/update-allocations.ts'
-export { openItems, sealItems, type VariableItems } from './variables/variable-items.ts'
-export { deleteVariable, VARIABLE_NOT_FOUND, writeVariable } from './variables/variable-writes.ts'
-export type { LockOperation, VariableOutcome } from './variables/variable-writes.ts'
-export { CatalogHub, type CatalogReader } from './services/catalog-hub.ts'
-export { reportServices } from './services/report-services.ts'
-export { chosenFew } from './services/choose.ts'
-export { deleteService } from './services/delete-service.ts'
-export { serviceNames } from './services/service-names.ts'
+export {
+  deleteVariable,
+  type LockOperation,
+  openItems,
+  sealItems,
+  VARIABLE_NOT_FOUND,
+  type VariableItems,
+  type VariableWriteResult,
+  writeVariable,
+} from './variables/variables.ts'
+export { CatalogWatches, type CatalogSubscriber } from './services/catalog-watches.ts'
+export {
+  deleteService,
+  listServiceNames,
+  rendezvousSelect,
+  reportServices,
+} from './services/services.ts'
 export {
   deleteHostVolume,
   HOST_VOLUME_NOT_FOUND,
+  type HostVolumeDeps,
+  mountingAllocations,
   writeHostVolume,
-  type VolumeHost,
 } from './volumes/host-volumes.ts'
-export { mountersOf } from './volumes/mounters.ts'
-export { VolumeWrites } from './volumes/volume-writes.ts'
-export { writeSchedulerConfiguration } from './scheduler-configuration.ts'
-export type { Sealer } from './sealer.ts'
+export { VolumeWriteQueue } from './volumes/volume-writes.ts'
 export { searchFuzzy } from './search/fuzzy-search.ts'
 export { searchPrefix } from './search/prefix-search.ts'
 export type { SearchResult } from './search/prefix-search.ts'
-export type { WorkOrigin } from './work-origin.ts'

@@ -13,14 +13,14 @@ import {
   type Store,
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
-import { textMap } from './text-map.ts'
-import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
+import { stringMap } from './text-map.ts'
+import { findRemoteUsage, formatUsage } from './remote-regions.ts'
 
 export const NAMESPACE_NOT_FOUND: Refusal = refusal('namespace-not-found', 'Namespace not found')
 
-const DEFAULT = 'default'
+const DEFAULT_NAMESPACE_NAME = 'default'
 /** Query for jobs that are not dead. */
-const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
+const LIVE_JOBS_QUERY = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 
 /** Creates or replaces a namespace. */
 export async function writeNamespace(
@@ -57,12 +57,12 @@ export function namespaceRow(request: NamespaceRequest): Namespace {
       : null,
     NodePoolConfiguration: pools
       ? {
-          Default: pools.Default || DEFAULT,
+          Default: pools.Default || DEFAULT_NAMESPACE_NAME,
           Allowed: pools.Allowed ?? null,
           Denied: pools.Denied ?? null,
         }
       : null,
-    Meta: textMap(request.Meta),
+    Meta: stringMap(request.Meta),
   }
   return { ...namespace, Hash: namespaceHash(namespace), CreateIndex: 0, ModifyIndex: 0 }
 }
@@ -75,21 +75,26 @@ export async function deleteNamespace(
   secret?: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const { store, region } = context
-  if (name === DEFAULT) return err(refusal('invalid-input', 'can not delete default namespace'))
-  const url = `/v1/jobs?namespace=${encodeURIComponent(name)}&per_page=1&${LIVE}`
-  const elsewhere = await usesElsewhere(context, secret, [{ what: 'non-terminal jobs', url }])
+  if (name === DEFAULT_NAMESPACE_NAME)
+    return err(refusal('invalid-input', 'can not delete default namespace'))
+  const url = `/v1/jobs?namespace=${encodeURIComponent(name)}&per_page=1&${LIVE_JOBS_QUERY}`
+  const remoteUsage = await findRemoteUsage(context, secret, [{ what: 'non-terminal jobs', url }])
   // No await from here to the commit.
   if (!store.tables.namespaces.has(name)) return err(NAMESPACE_NOT_FOUND)
-  const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
+  const usage = formatUsage(region, localUsage(store, name), remoteUsage).map(
     (use) => `namespace "${name}" has ${use}`,
   )
-  if (uses.length > 0) return err(refusal('namespace-in-use', formatMultiError(uses)))
-  const forgotten = governanceEnd(store, name)
+  if (usage.length > 0) return err(refusal('namespace-in-use', formatMultiError(usage)))
+  const governanceChanges = removalsFromGovernance(store, name)
   const { index, durable } = store.commit({
     by,
     // Followers of the changed organization records get an event; namespaces have no topic.
-    cause: forgotten.length > 0 ? 'OrganizationUpdated' : undefined,
-    changes: () => [...forgotten, ...verdictsEnd(store, name), remove('namespaces', name)],
+    cause: governanceChanges.length > 0 ? 'OrganizationUpdated' : undefined,
+    changes: () => [
+      ...governanceChanges,
+      ...verdictDeletes(store, name),
+      remove('namespaces', name),
+    ],
   })
   await durable
   return ok({ index })
@@ -99,36 +104,36 @@ export async function deleteNamespace(
  * Removes the namespace from its project and policy sets: a later one with the same name is a
  * different namespace.
  */
-function governanceEnd({ tables }: Store, namespace: string): readonly Change[] {
-  const ends: Change[] = []
+function removalsFromGovernance({ tables }: Store, namespace: string): readonly Change[] {
+  const changes: Change[] = []
   const project = tables.projects.find(tables.project_namespaces.find(namespace)?.projectId ?? '')
   if (project !== undefined)
-    ends.push(remove('project_namespaces', namespace), put('projects', project))
+    changes.push(remove('project_namespaces', namespace), put('projects', project))
   const group = scopedKey('namespaces', namespace)
-  for (const key of tables.policy_set_members.keysIn('member', group)) {
+  for (const key of tables.policy_set_members.keysByIndex('member', group)) {
     const set = tables.policy_sets.get(tables.policy_set_members.get(key).policySetId)
-    ends.push(remove('policy_set_members', key), put('policy_sets', set))
+    changes.push(remove('policy_set_members', key), put('policy_sets', set))
   }
-  return ends
+  return changes
 }
 
 /**
  * Returns the policy records to delete, a few hundred at most. Denied jobs may contain data that
  * only members of the namespace may see.
  */
-function verdictsEnd({ tables }: Store, namespace: string): readonly Change[] {
-  const keys = tables.policy_verdicts.keysIn('namespace', namespace)
+function verdictDeletes({ tables }: Store, namespace: string): readonly Change[] {
+  const keys = tables.policy_verdicts.keysByIndex('namespace', namespace)
   return [...keys].map((key) => remove('policy_verdicts', key))
 }
 
-function usesOf(store: Store, namespace: string): readonly string[] {
+function localUsage(store: Store, namespace: string): readonly string[] {
   const { jobs } = store.tables
-  const hasJobs = jobs.countIn('live', namespace) > 0
+  const hasJobs = jobs.countByIndex('live', namespace) > 0
   return [
     ...(hasJobs ? ['non-terminal jobs'] : []),
     ...(hasLiveAllocations(store, namespace) ? ['non-terminal allocations'] : []),
-    ...(store.tables.variables.countIn('namespace', namespace) > 0 ? ['variables'] : []),
-    ...(store.tables.host_volumes.countIn('namespace', namespace) > 0 ? ['host volumes'] : []),
+    ...(store.tables.variables.countByIndex('namespace', namespace) > 0 ? ['variables'] : []),
+    ...(store.tables.host_volumes.countByIndex('namespace', namespace) > 0 ? ['host volumes'] : []),
   ]
 }
 
@@ -142,7 +147,7 @@ function hasLiveAllocations({ tables }: Store, namespace: string): boolean {
   for (const version of tables.job_versions.keys(prefix)) {
     if (!version.startsWith(prefix)) return false
     const job = version.slice(0, version.lastIndexOf('!'))
-    if (tables.allocations.countIn('live', job) > 0) return true
+    if (tables.allocations.countByIndex('live', job) > 0) return true
   }
   return false
 }

@@ -5,16 +5,16 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
 import { put, remove, type Author, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
-import { textMap } from './text-map.ts'
-import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
+import { stringMap } from './text-map.ts'
+import { findRemoteUsage, formatUsage } from './remote-regions.ts'
 
 export const NODE_POOL_NOT_FOUND: Refusal = refusal('node-pool-not-found', 'node pool not found')
 
-/** Every node is in one of its own and in this one too. */
+/** The built-in pool that contains every node in addition to its own pool. */
 export const ALL_POOLS = 'all'
-/** The query for jobs that are not over. */
-const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
-const BUILT_IN: readonly string[] = [ALL_POOLS, 'default']
+/** Query for jobs that are not dead. */
+const LIVE_JOBS_QUERY = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
+const BUILT_IN_POOLS: readonly string[] = [ALL_POOLS, 'default']
 
 /** Creates or replaces a node pool. */
 export async function writeNodePool(
@@ -25,7 +25,7 @@ export async function writeNodePool(
   const row = nodePoolRow(request)
   const problem = validateNodePool(row)
   if (problem !== undefined) return err(refusal('invalid-input', problem))
-  if (BUILT_IN.includes(row.Name))
+  if (BUILT_IN_POOLS.includes(row.Name))
     return err(refusal('invalid-input', `modifying node pool "${row.Name}" is not allowed`))
   const { index, durable } = store.commit({
     by,
@@ -36,13 +36,13 @@ export async function writeNodePool(
   return ok({ index })
 }
 
-/** The pool in its canonical form: what the request leaves out has its default. */
+/** Returns the pool in its canonical form, with defaults for absent fields. */
 export function nodePoolRow(request: NodePoolRequest): NodePool {
   const { SchedulerConfiguration: scheduler } = request
   const pool = {
     Name: request.Name ?? '',
     Description: request.Description ?? '',
-    Meta: textMap(request.Meta),
+    Meta: stringMap(request.Meta),
     SchedulerConfiguration: scheduler
       ? {
           SchedulerAlgorithm: scheduler.SchedulerAlgorithm ?? '',
@@ -53,7 +53,7 @@ export function nodePoolRow(request: NodePoolRequest): NodePool {
   return { ...pool, Hash: nodePoolHash(pool), CreateIndex: 0, ModifyIndex: 0 }
 }
 
-/** Only a pool that no node is in and no live job names goes. */
+/** Deletes a node pool without nodes and live jobs. */
 export async function deleteNodePool(
   context: WorkloadContext,
   { by }: Author,
@@ -61,19 +61,19 @@ export async function deleteNodePool(
   secret?: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const { store, region } = context
-  if (BUILT_IN.includes(name))
+  if (BUILT_IN_POOLS.includes(name))
     return err(refusal('invalid-input', `deleting node pool "${name}" is not allowed`))
   const pool = `/v1/node/pool/${encodeURIComponent(name)}`
-  const elsewhere = await usesElsewhere(context, secret, [
+  const remoteUsage = await findRemoteUsage(context, secret, [
     { what: 'nodes', url: `${pool}/nodes?per_page=1` },
-    { what: 'non-terminal jobs', url: `${pool}/jobs?namespace=*&per_page=1&${LIVE}` },
+    { what: 'non-terminal jobs', url: `${pool}/jobs?namespace=*&per_page=1&${LIVE_JOBS_QUERY}` },
   ])
-  // From here to the commit nothing waits.
+  // No await from here to the commit.
   if (!store.tables.node_pools.has(name)) return err(NODE_POOL_NOT_FOUND)
-  const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
+  const usage = formatUsage(region, localUsage(store, name), remoteUsage).map(
     (use) => `node pool "${name}" has ${use}`,
   )
-  if (uses.length > 0) return err(refusal('node-pool-in-use', formatMultiError(uses)))
+  if (usage.length > 0) return err(refusal('node-pool-in-use', formatMultiError(usage)))
   const { index, durable } = store.commit({
     by,
     cause: 'NodePoolDeleted',
@@ -83,9 +83,9 @@ export async function deleteNodePool(
   return ok({ index })
 }
 
-function usesOf({ tables }: Store, pool: string): readonly string[] {
+function localUsage({ tables }: Store, pool: string): readonly string[] {
   return [
-    ...(tables.nodes.countIn('pool', pool) > 0 ? ['nodes'] : []),
-    ...(tables.jobs.countIn('livePool', pool) > 0 ? ['non-terminal jobs'] : []),
+    ...(tables.nodes.countByIndex('pool', pool) > 0 ? ['nodes'] : []),
+    ...(tables.jobs.countByIndex('livePool', pool) > 0 ? ['non-terminal jobs'] : []),
   ]
 }

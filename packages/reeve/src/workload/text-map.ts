@@ -1,5 +1,5 @@
-/** A map of texts as requests carry it: a null value is as good as none. */
-export function textMap(
+/** Converts a string map of a request; null values are omitted. */
+export function stringMap(
   given: Readonly<Record<string, string | null | undefined>> | null | undefined,
 ): Readonly<Record<string, string>> | null {
   if (given === undefined || given === null) return null

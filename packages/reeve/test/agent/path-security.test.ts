@@ -172,7 +172,7 @@ async function anArchiveServer(
 }
 
 const MEGABYTE = 1024 * 1024
-const BOMB_MEGABYTES = AGENT_LIMITS.unpackedRatioFreeBytes / MEGABYTE + 4
+const BOMB_MEGABYTES = AGENT_LIMITS.decompressionRatioExemptBytes / MEGABYTE + 4
 const MADE_FILES = 2_000
 /** What a tar archive ends with. */
 const END_BYTES = 1_024

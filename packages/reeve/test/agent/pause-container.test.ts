@@ -5,7 +5,13 @@ import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { Engine, isSuccess, parsed, textAt, numberAt } from '../../src/drivers/docker/engine.ts'
+import {
+  EngineClient,
+  isSuccess,
+  tryParseJson,
+  stringAt,
+  numberAt,
+} from '../../src/drivers/docker/engine-client.ts'
 import { EngineProxy } from '../build/engine-proxy.ts'
 import { Podman, podmanUnavailable, TEST_IMAGE } from '../build/podman.ts'
 import { until } from '../build/until.ts'
@@ -21,7 +27,7 @@ const CHILD_MS_MAX = 120_000
 interface World {
   readonly cluster: RealCluster
   readonly podman: Podman
-  readonly engine: Engine
+  readonly engine: EngineClient
 }
 
 /** Says its name on a port until it is ended. */
@@ -104,17 +110,17 @@ async function untilServed(cluster: RealCluster, row: AllocationRow): Promise<vo
 
 /** As the engine describes it, with the namespace that its process is in. */
 async function pauseOf(
-  engine: Engine,
+  engine: EngineClient,
   allocationId: string,
 ): Promise<{ readonly id: string; readonly pid: number; readonly network: number } | undefined> {
   const path = `/containers/reeve-network-${allocationId}/json`
   const answer = await engine.call({ method: 'GET', path })
   // Podman says so in this way of one that is removed at this moment.
-  if (answer.status === 404 || answer.text.includes('no such container')) return undefined
-  assert.ok(isSuccess(answer), answer.text)
-  const found = parsed(answer.text)
+  if (answer.status === 404 || answer.body.includes('no such container')) return undefined
+  assert.ok(isSuccess(answer), answer.body)
+  const found = tryParseJson(answer.body)
   const pid = numberAt(found, 'State', 'Pid')
-  return { id: textAt(found, 'Id'), pid, network: networkOf(pid) }
+  return { id: stringAt(found, 'Id'), pid, network: networkOf(pid) }
 }
 
 /** The network namespace of a process; 0 if it has ended, which /proc reports in several ways. */
@@ -151,7 +157,7 @@ async function openWorld(t: TestContext): Promise<World> {
   const podman = await Podman.open()
   const socketPath = join(podman.dir, 'docker.sock')
   const proxy = await EngineProxy.open({ socketPath, target: podman.socketPath, manner: 'docker' })
-  const engine = new Engine(podman.socketPath)
+  const engine = new EngineClient(podman.socketPath)
   t.after(async () => {
     engine.close()
     await proxy.close()
@@ -223,7 +229,7 @@ async function stories(t: TestContext): Promise<void> {
   await t.test('one of an allocation that is gone is removed', async () => {
     const living = await pauseOf(engine, row.ID)
     const made = await engine.call({ method: 'GET', path: `/containers/${living?.id ?? ''}/json` })
-    const agent = textAt(parsed(made.text), 'Config', 'Labels', 'reeve.agent')
+    const agent = stringAt(tryParseJson(made.body), 'Config', 'Labels', 'reeve.agent')
     const Labels = { 'reeve.network': 'gone', 'reeve.agent': agent }
     const body = { Image: TEST_IMAGE, Cmd: ['sleep', '600'], Labels }
     const query = { name: 'reeve-network-gone' }

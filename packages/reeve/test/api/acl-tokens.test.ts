@@ -218,7 +218,7 @@ for (const route of TOKEN_ROUTES)
 
 test('storage: a failed write is answered 503 and the token does not exist', async () => {
   const { server, root, as } = await aSecuredServer()
-  server.engine.faults.full()
+  server.engine.faultInjector.fillDisk()
   const body = { Type: 'client', Policies: ['p'] }
   const reply = await server.send('POST', '/v1/acl/token', as(root, { body }))
   assert.equal(reply.status, 503)

@@ -99,7 +99,7 @@ for (const query of ['?type=servr', '?type=client&type=Server'])
 
 test('agent health: answers while the storage is slow', async () => {
   const server = await aServer()
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const writing = server.ok('registerJob', register())
   await held.started
   await server.ok('readAgentHealth')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditRecord } from '@reeve/contract'
-import { AuditLoop } from '../../src/control/index.ts'
+import { AuditRetentionLoop } from '../../src/control/index.ts'
 import { put } from '../../src/state/index.ts'
 import { registerNode } from '../../src/workload/index.ts'
 import { aJob, anEvaluation, anId, aNode } from '../build/index.ts'
@@ -234,16 +234,16 @@ test('audit: records go when they are too old, and the oldest when there are too
   const { store, clock } = it.server.context
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const loop = (recordsMax: number) =>
-    new AuditLoop({ store, clock, log, limits: { ageMsMax: 30 * DAY_MS, recordsMax } })
+    new AuditRetentionLoop({ store, clock, log, limits: { ageMsMax: 30 * DAY_MS, recordsMax } })
   await registerJob(it, 'first')
   it.server.clock.advance(20 * DAY_MS)
   await registerJob(it, 'second')
   it.server.clock.advance(11 * DAY_MS)
   await registerJob(it, 'third')
   const left = async () => (await records(it)).flatMap(({ Resources }) => Resources)
-  await loop(1_000).collect()
+  await loop(1_000).runOnce()
   assert.deepEqual(await left(), ['third', 'second'])
-  await loop(1).collect()
+  await loop(1).runOnce()
   assert.deepEqual(await left(), ['third'])
 })
 

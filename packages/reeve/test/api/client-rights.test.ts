@@ -163,7 +163,7 @@ test('rights: a handshake that is wrong closes the channel', async (t) => {
   const silent = execClient(world.webSocket(path))
   await new Promise((resolve) => silent.socket.on('open', resolve))
   world.server.clock.advance(10_000)
-  assert.deepEqual(await silent.closed, [1008, 'no handshake came in time'])
+  assert.deepEqual(await silent.closed, [1008, 'no handshake within the time limit'])
 })
 
 test('rights: a stream can be dialled only by who was asked for it', async (t) => {
@@ -172,7 +172,7 @@ test('rights: a stream can be dialled only by who was asked for it', async (t) =
   const stranger = execClient(
     world.webSocket(`/v1/internal/stream/${id}`, { authorization: 'Bearer x' }),
   )
-  assert.deepEqual(await stranger.closed, [403, 'nobody waits for this stream'])
+  assert.deepEqual(await stranger.closed, [403, 'no request is waiting for this stream'])
 })
 
 /** A token that may do one thing for a minute, by a policy of its own. */
@@ -237,7 +237,7 @@ for (const [name, lose, reason] of LOSSES) {
     await session.says('again')
     await lose({ world, root, AccessorID: made.AccessorID })
     assert.deepEqual(await session.closed, [1008, reason])
-    const [command] = world.driver.running.flatMap((task) => task.sessions)
+    const [command] = world.driver.running.flatMap((task) => task.execSessions)
     assert.equal(await command?.exited, 129)
   })
 }

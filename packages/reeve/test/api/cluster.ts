@@ -32,12 +32,12 @@ export async function withScheduler(server: TestServer, nodeCount = 1): Promise<
     const isDue = ({ WaitUntil }: { readonly WaitUntil: string }): boolean =>
       Date.parse(WaitUntil) <= clock.nowMs()
     for (let turns = 0; ; turns++) {
-      await store.settled()
+      await store.whenDurable()
       await setImmediate()
-      if (!evaluations.rowsIn('status', 'pending').some(isDue)) break
+      if (!evaluations.rowsByIndex('status', 'pending').some(isDue)) break
       assert.ok(turns < 10_000, 'the evaluations come to an end')
     }
-    await store.settled()
+    await store.whenDurable()
   }
   return {
     server,
@@ -58,7 +58,7 @@ export async function withScheduler(server: TestServer, nodeCount = 1): Promise<
       await settle()
     },
     allocationsOf: (jobId) =>
-      store.tables.allocations.rowsIn('job', namespacedKey('default', jobId)),
+      store.tables.allocations.rowsByIndex('job', namespacedKey('default', jobId)),
   }
 }
 

@@ -107,7 +107,7 @@ test('stream: a payload is the record as its own route shows it', LIMIT, async (
 test('stream: nothing is sent before it is durable', LIMIT, async (t) => {
   const { open, server, flush } = await aServer(t)
   const reader = await open()
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const writing = server.ok('registerJob', register())
   await held.started
   flush()
@@ -121,7 +121,7 @@ test('stream: nothing is sent before it is durable', LIMIT, async (t) => {
 test('stream: what could not be made durable is never sent', LIMIT, async (t) => {
   const { open, server, flush } = await aServer(t)
   const reader = await open()
-  server.engine.faults.full()
+  server.engine.faultInjector.fillDisk()
   assert.equal((await server.send('POST', '/v1/jobs', register())).status, 503)
   flush()
   server.clock.advance(30_000)

@@ -55,7 +55,7 @@ const REFUSED: readonly Refused[] = [
     name: 'a page from elsewhere',
     path: (id) => execPath(id, { task: 'web', command }),
     headers: { origin: 'https://evil.example' },
-    closed: [403, /^the page that asks comes from another origin$/],
+    closed: [403, /^the page has another origin$/],
     record: (id) => ['execAllocation', 403, id, 'job-1', 'web'],
   },
 ]

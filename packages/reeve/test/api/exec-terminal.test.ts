@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { RawExecDriver } from '../../src/drivers/index.ts'
-import { NativeRuntime } from '../../src/drivers/native/native-runtime.ts'
+import { NativeSupervisor } from '../../src/drivers/native/native-supervisor.ts'
 import { systemClock } from '../build/agent.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
@@ -17,7 +17,7 @@ const skip = existsSync(program) ? false : 'the native helper was not built'
 /** A command in a terminal inside a task. */
 async function execInTerminal(t: TestContext, command: readonly string[]): Promise<ExecClient> {
   const stateDir = await temporaryDirectory(t)
-  const helper = new NativeRuntime({ program, stateDir, clock: systemClock })
+  const helper = new NativeSupervisor({ program, stateDir, clock: systemClock })
   const { run, webSocket } = await aNodeWorld(t, {
     rawExec: new RawExecDriver({ clock: systemClock, helper }),
   })

@@ -101,7 +101,7 @@ test('exec: a terminal has its size, and follows it (mock)', async (t) => {
   client.send({ tty_size: { height: 0, width: 132 }, unknown: true })
   client.send({ stdin: { close: true } })
   assert.deepEqual(await client.closed, [1000, ''])
-  const [session] = driver.running.flatMap((task) => task.sessions)
+  const [session] = driver.running.flatMap((task) => task.execSessions)
   assert.deepEqual(session?.sizes, [
     { rows: 24, columns: 80 },
     { rows: 40, columns: 132 },
@@ -117,7 +117,7 @@ test('exec: a terminal begins with the size that its caller says first (mock)', 
   await client.says('hello')
   client.send({ stdin: { close: true } })
   assert.deepEqual(await client.closed, [1000, ''])
-  const [session] = driver.running.flatMap((task) => task.sessions)
+  const [session] = driver.running.flatMap((task) => task.execSessions)
   assert.deepEqual(session?.request.tty, { rows: 40, columns: 132 })
 })
 
@@ -125,7 +125,7 @@ test('exec: a terminal whose caller says no size begins all the same (mock)', as
   const { run, webSocket, driver } = await aNodeWorld(t)
   const { id } = await run([{ Driver: 'mock', Config: {} }])
   const client = execClient(webSocket(execPath(id, { task: 'web', command: ['sh'], tty: 'true' })))
-  const sessions = () => driver.running.flatMap((task) => task.sessions)
+  const sessions = () => driver.running.flatMap((task) => task.execSessions)
   const session = await until('the command', () => sessions()[0])
   assert.deepEqual(session.request.tty, { rows: 24, columns: 80 })
   client.socket.terminate()
@@ -241,7 +241,7 @@ test('exec: a request that is none, and a page from elsewhere, are refused', asy
   const plain = await get(path)
   assert.deepEqual([plain.status, plain.text], [400, 'websocket upgrade required'])
   const foreign = execClient(webSocket(path, { origin: 'https://evil.example' }))
-  assert.deepEqual(await foreign.closed, [403, 'the page that asks comes from another origin'])
+  assert.deepEqual(await foreign.closed, [403, 'the page has another origin'])
   const own = execClient(webSocket(path, { origin: address }))
   assert.deepEqual(await own.closed, [1000, ''])
 })

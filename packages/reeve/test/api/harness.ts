@@ -5,10 +5,10 @@ import {
   METHOD_NOT_ALLOWED,
   v1Routes,
   type AgentMember,
-  type Answer,
+  type RouteResponse,
   type HostData,
   type Route,
-  type Shape,
+  type Infer,
   type V1RouteId,
   type V1Routes,
 } from '@reeve/contract'
@@ -21,30 +21,30 @@ import {
   type App,
   type AppOptions,
   type AgentInfo,
-  type PortSecurity,
+  type ListenerTls,
   type LeaderRouter,
   type RegionRouter,
 } from '../../src/http/index.ts'
 import { aliasesOf } from '../../src/compat/index.ts'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
-import { PolicyThread } from '../../src/judging/index.ts'
+import { WorkerEngine } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
-import { createSealer } from '../../src/main/sealer.ts'
+import { createSealer } from '../../src/main/secrets.ts'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
-import type { PolicyAsker } from '../../src/policy/index.ts'
+import type { PolicyEngine } from '../../src/policy/index.ts'
 import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
 import {
   Authenticator,
   createPlanGate,
   ensureBuiltIns,
-  EventHub,
+  EventBroker,
   JobFileReader,
   NodeSessions,
-  PolicyGuard,
+  JobPolicyEvaluator,
   type NodeAdmission,
-  type OtherRegions,
+  type RemoteRegions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
 import { schemaErrors } from '../build/schema-errors.ts'
@@ -93,7 +93,7 @@ export async function untilParked(): Promise<void> {
 type BodyOf<I extends V1RouteId> = V1Routes[I]['answers'] extends {
   readonly 200: { readonly schema: infer S extends TSchema }
 }
-  ? Shape<S>
+  ? Infer<S>
   : undefined
 
 /** Limits that no test reaches by accident; rates are off. */
@@ -123,7 +123,7 @@ interface TestServerOptions {
   /** Where links of `/api/v2` begin; as the request says unless given. */
   readonly externalUrl?: string
   /** Asks policies; the thread of all tests unless given. */
-  readonly policyAsker?: PolicyAsker
+  readonly policyAsker?: PolicyEngine
   /** Sends notifications; none are sent unless given. */
   readonly webhooks?: WebhookSender
   /** Reads job files; the thread of all tests unless given. */
@@ -136,9 +136,9 @@ interface TestServerOptions {
   readonly regions?: RegionRouter
   /** Knows the leader; the server is alone unless given. */
   readonly leader?: LeaderRouter
-  readonly otherRegions?: OtherRegions
+  readonly otherRegions?: RemoteRegions
   /** HTTPS, and certificates of nodes; HTTP unless given. */
-  readonly security?: PortSecurity
+  readonly security?: ListenerTls
   /** How unknown nodes are admitted; the defaults unless given. */
   readonly nodeAdmission?: NodeAdmission
   /** Whether clients may use other names too; as the environment of the tests says unless given. */
@@ -192,15 +192,18 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     capacity: new StateCapacity(),
     clock,
     random,
-    ids: seededIds((options.idSeed ?? 0) + engine.opened.lastIndex + 1),
+    ids: seededIds((options.idSeed ?? 0) + engine.initialPosition.lastIndex + 1),
     sealer,
-    policyAsker,
-    guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
+    policyEngine: policyAsker,
+    jobPolicies: new JobPolicyEvaluator({
+      source: createPolicySource({ store, sealer }),
+      engine: policyAsker,
+    }),
     jobFiles: options.jobFiles ?? sharedJobFiles[isKnown ? 'compatible' : 'own'],
     planGate: createPlanGate(clock),
     region: options.region ?? 'global',
     ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
-    offsetAt: createTimeZoneOffset(),
+    utcOffsetAt: createTimeZoneOffset(),
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
     ruleAliases: aliases.rules,
@@ -211,7 +214,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const http = createApp({
     context,
     authenticator: new Authenticator(context),
-    hub: new EventHub(store.log, clock, store.durableIndex),
+    hub: new EventBroker(store.log, clock, store.durableIndex),
     sessions: new NodeSessions(store),
     random,
     agent: { ...AGENT, ...options.agent },
@@ -219,13 +222,13 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
-    plainHttp: IS_PLAIN_HTTP,
+    usesPlainHttp: IS_PLAIN_HTTP,
     requestsPerSecond: options.requestsPerSecond ?? 0,
     ...(options.limits !== undefined && { limits: options.limits }),
     externalUrl: options.externalUrl ?? '',
     ...(options.webhooks !== undefined && { webhooks: options.webhooks }),
     heartbeatMs: () => 10_000,
-    seen: (nodeId) => options.seen?.(nodeId),
+    onNodeSeen: (nodeId) => options.seen?.(nodeId),
     aliases,
     ...(options.security !== undefined && { security: options.security }),
     ...(options.regions !== undefined && { regions: options.regions }),
@@ -301,7 +304,7 @@ export const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () =>
  * One thread of each kind serves all tests of a process: to start one takes as long as ten tests.
  * They keep nothing but compiled code, and do not keep the process alive.
  */
-const sharedPolicyThread = new PolicyThread({ clock: STILL, version: '0.0.0' })
+const sharedPolicyThread = new WorkerEngine({ clock: STILL, version: '0.0.0' })
 const sharedJobFiles = {
   compatible: new JobFileReader({ clock: STILL, aliases: aliasesOf(true).jobFile }),
   own: new JobFileReader({ clock: STILL }),
@@ -417,7 +420,10 @@ const HEALTH: ReadonlySet<string> = new Set(['readAgentHealth'])
 
 /** Status, type and body must be as the contract says, and the body must hold nothing else. */
 function checkAnswer(route: Route, reply: Reply): void {
-  const answers: Readonly<Record<number, Answer>> = { 405: METHOD_NOT_ALLOWED, ...route.answers }
+  const answers: Readonly<Record<number, RouteResponse>> = {
+    405: METHOD_NOT_ALLOWED,
+    ...route.answers,
+  }
   const answer = answers[reply.status]
   const what = `${route.id} answered ${reply.status} ${reply.text.slice(0, 200)}`
   assert.ok(answer !== undefined, `${what}: the contract has no such status`)

@@ -10,7 +10,7 @@ import {
   type NodeRegistration,
 } from '@reeve/contract'
 import { WebSocket, type ClientOptions } from 'ws'
-import { portSecurity } from '../../src/main/port-security.ts'
+import { httpTlsOptions } from '../../src/main/tls-wiring.ts'
 import { put } from '../../src/state/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { aTls, certificate, type Holder } from '../build/certificates.ts'
@@ -153,7 +153,7 @@ test('internal: a connection is one node’s, and does not become another’s', 
   const peer = await world.connect('node A')
   peer.say(hello(B, SECRETS[B]))
   await once(peer.socket, 'close')
-  assert.match(peer.heard.at(-1) ?? '', /said hello already/)
+  assert.match(peer.heard.at(-1) ?? '', /second hello/)
 })
 
 const certificates: readonly {
@@ -173,14 +173,14 @@ const certificates: readonly {
 for (const { who, status, problem } of certificates)
   for (const path of [NODE_CHANNEL_PATH, `${NODE_STREAM_PATH}/x`])
     test(`internal: with certificates, ${who ?? 'nobody'} at ${path} gets ${status}`, async (t) => {
-      const security = portSecurity(await aTls('server'))
+      const security = httpTlsOptions(await aTls('server'))
       const server = await createTestServer({ aclEnabled: false, security })
       atEnd(t, () => server.close())
       const { ca, ...own } = certificate(who ?? 'user')
       const url = `${(await server.listen()).replace('https', 'wss')}${path}`
       const found = await upgrade(t, url, { ca, ...(who !== undefined && own) })
       // A stream that nobody waits for is refused for that.
-      const wanted = status === 101 && path !== NODE_CHANNEL_PATH ? /nobody waits/ : undefined
+      const wanted = status === 101 && path !== NODE_CHANNEL_PATH ? /no request is waiting/ : undefined
       assert.equal(found.status, wanted === undefined ? status : 403)
       if (wanted !== undefined) assert.match(found.text, wanted)
       else if (status === 403) assert.match(found.text, /prove themselves with a certificate/)

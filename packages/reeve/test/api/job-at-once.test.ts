@@ -138,7 +138,7 @@ test('at once: what came before and matters more is placed first', async () => {
   const isThere = (id: string) => (): true | undefined =>
     jobs.has(namespacedKey('default', id)) || undefined
   // The disk is slow: the second one is decided before the loop hears of the first.
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const first = server.ok('registerJob', register(large('first', 90, 17)))
   await until('the first to be applied', isThere('first'))
   const second = server.ok('registerJob', register(large('second', 10)))

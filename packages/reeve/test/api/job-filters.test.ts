@@ -119,7 +119,7 @@ describe('filters of jobs', () => {
 /** So many rows of which the filter passes the last one only. */
 function rows(count: number) {
   return {
-    walk: (from: string | undefined) =>
+    scan: (from: string | undefined) =>
       Array.from({ length: count }, (_, at) => at).slice(Number(from ?? 0)),
     tokenOf: String,
     filterView: (row: number) => ({ Last: String(row === count - 1) }),
@@ -186,12 +186,12 @@ describe('a list that is too long for memory', () => {
   test('what changes while a reader is slow is shown once, and what goes is not', async () => {
     const { jobs } = server.context.store.tables
     const source = {
-      walk: (from: string | undefined) => jobs.keys(from),
+      scan: (from: string | undefined) => jobs.keys(from),
       tokenOf: (key: string) => key,
       filterView: (key: string) => jobs.get(key),
       filterOptions: {},
       render: (key: string) => JSON.stringify(jobs.get(key).ID),
-      wholeCharsMax: 1,
+      inlineCharsMax: 1,
     }
     let turns = 0
     const slices = { monotonicMs: () => turns++, sliceMs: 3, nextTurn: () => Promise.resolve() }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
-import { PolicyThread } from '../../src/judging/index.ts'
+import { WorkerEngine } from '../../src/judging/index.ts'
 import { ofJob } from './cluster.ts'
 import { aGuardedServer } from './guarded.ts'
 
@@ -87,9 +87,9 @@ test('a policy that is over its time denies and says so', async () => {
       return () => undefined
     },
   }
-  const thread = new PolicyThread({ clock, version: '' })
+  const thread = new WorkerEngine({ clock, version: '' })
   const { server, register, policy, set } = await aGuardedServer({
-    policyAsker: { ask: (...asked) => thread.ask(...asked), diagnose: async () => [] },
+    policyAsker: { evaluate: (...asked) => thread.evaluate(...asked), diagnose: async () => [] },
   })
   await set(
     [
@@ -108,11 +108,11 @@ test('a policy that is over its time denies and says so', async () => {
 })
 
 test('a policy that takes too much memory denies, and others of its set are asked', async () => {
-  const thread = new PolicyThread({
+  const thread = new WorkerEngine({
     clock: { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined },
     version: '',
     limits: {
-      msMax: 10_000,
+      timeoutMs: 10_000,
       megabytesMax: 24,
       waitingMax: 16,
       waitingPerTenantMax: 16,
@@ -120,7 +120,7 @@ test('a policy that takes too much memory denies, and others of its set are aske
     },
   })
   const { server, register, policy, set } = await aGuardedServer({
-    policyAsker: { ask: (...asked) => thread.ask(...asked), diagnose: async () => [] },
+    policyAsker: { evaluate: (...asked) => thread.evaluate(...asked), diagnose: async () => [] },
   })
   const bomb = `package jobs
 deny contains x if {
@@ -150,7 +150,7 @@ deny contains x if {
 test('where too many ask policies at once the caller is told to come back', async () => {
   const overloaded = new Fault(OVERLOADED, 'too many questions wait for policies; try again')
   const { server, register, policy, set, as } = await aGuardedServer({
-    policyAsker: { ask: () => Promise.reject(overloaded), diagnose: async () => [] },
+    policyAsker: { evaluate: () => Promise.reject(overloaded), diagnose: async () => [] },
   })
   await set([await policy({ name: 'tidy', code: 'main = false' })], { name: 'limits' })
   assert.deepEqual(await server.refusal('registerJob', register()), [429, overloaded.message])

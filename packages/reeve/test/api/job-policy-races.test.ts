@@ -2,19 +2,27 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { LIMITS } from '../../src/model/index.ts'
-import type { AskedPolicy, Judgement, PolicyAsker, Subject } from '../../src/policy/index.ts'
+import type {
+  PolicyInvocation,
+  PolicyResult,
+  PolicyEngine,
+  PolicyInput,
+} from '../../src/policy/index.ts'
 import { aGroup } from '../build/index.ts'
 import { ofJob, PARAMETERIZED } from './cluster.ts'
 import { aGuardedServer, type GuardedServer } from './guarded.ts'
 import type { Reply } from './harness.ts'
 
 /** Asks nobody: code that says so denies. Each test says what happens meanwhile. */
-class SlowAsker implements PolicyAsker {
-  readonly asked: Subject[] = []
+class SlowAsker implements PolicyEngine {
+  readonly asked: PolicyInput[] = []
   /** Told how often it was asked, this time included. */
   meanwhile: (times: number) => Promise<void> = async () => undefined
 
-  async ask(subject: Subject, policies: readonly AskedPolicy[]): Promise<readonly Judgement[]> {
+  async evaluate(
+    subject: PolicyInput,
+    policies: readonly PolicyInvocation[],
+  ): Promise<readonly PolicyResult[]> {
     this.asked.push(subject)
     await this.meanwhile(this.asked.length)
     return policies.map(({ policy }) => ({
@@ -104,7 +112,7 @@ test('a job that changes while policies are asked is judged against what it is t
   await server.close()
 })
 
-function countsOf({ job, existingJob }: Extract<Subject, { kind: 'job' }>): readonly unknown[] {
+function countsOf({ job, existingJob }: Extract<PolicyInput, { kind: 'job' }>): readonly unknown[] {
   // What policies are given is the job of the wire.
   const counts = (one: unknown) => (one as Job | undefined)?.TaskGroups[0]?.Count
   return [counts(existingJob), counts(job)]

@@ -203,7 +203,7 @@ test('update: the same, with the id in the path', async () => {
 
 function versions({ context }: TestServer): readonly number[] {
   return context.store.tables.job_versions
-    .rowsIn('job', namespacedKey('default', 'web'))
+    .rowsByIndex('job', namespacedKey('default', 'web'))
     .map((row) => row.Version)
 }
 

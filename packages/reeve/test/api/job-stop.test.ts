@@ -48,7 +48,7 @@ test('stop: the job stays, stopped, as a new version with its history', async ()
     [job.Stop, job.Version, job.CreateIndex, job.JobModifyIndex, job.TaskGroups[0]?.Count],
     [true, 2, 2, 4, 2],
   )
-  const versions = server.context.store.tables.job_versions.rowsIn(
+  const versions = server.context.store.tables.job_versions.rowsByIndex(
     'job',
     namespacedKey('default', 'web'),
   )
@@ -180,7 +180,7 @@ test('purge: the job is no longer queryable, its evaluation is', async () => {
   const evaluation = await server.ok('readEvaluation', { params: { eval_id: EvalID } })
   assert.deepEqual([evaluation.JobID, evaluation.CreateIndex], ['web', Index])
   const { job_versions } = server.context.store.tables
-  assert.equal(job_versions.countIn('job', namespacedKey('default', 'web')), 0)
+  assert.equal(job_versions.countByIndex('job', namespacedKey('default', 'web')), 0)
 })
 
 test('purge: a job that is stopped already can be purged', async () => {
@@ -255,8 +255,8 @@ test('stop: on a full disk it is accepted once, and stops the allocations in the
   const rows = [live, { ...ended, ClientStatus: 'complete' as const }]
   const changes = () => rows.map((row) => put('allocations', row))
   await store.commit({ by: 'system', cause: undefined, changes }).durable
-  // As `DiskKeeper` does once the reserve is given up.
-  store.abandon(new Fault('storage-full', 'the disk is full'))
+  // As `DiskRecovery` does once the reserve is given up.
+  store.abortPending(new Fault('storage-full', 'the disk is full'))
   store.resume('deletes')
   await server.ok('stopJob', ofJob())
   assert.equal((await server.ok('readJob', ofJob())).Stop, true)

@@ -388,7 +388,7 @@ function slowRows(count: number, rowMs: number) {
   let nowMs = 0
   let turns = 0
   const source = {
-    walk: (from: string | undefined) =>
+    scan: (from: string | undefined) =>
       Array.from({ length: count }, (_, i) => i).slice(Number(from ?? 0)),
     tokenOf: String,
     isVisible: (row: number) => {

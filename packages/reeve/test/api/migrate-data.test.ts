@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { diskStorage, websocketDial } from '../../src/agent/index.ts'
+import { diskStorage, websocketDialer } from '../../src/agent/index.ts'
 import { EvaluationLoop } from '../../src/control/index.ts'
 import { RawExecDriver } from '../../src/drivers/index.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
@@ -30,7 +30,7 @@ async function twoNodes(t: TestContext) {
   const start = async () => {
     const dataDir = await temporaryDirectory(t)
     const agent = anAgent({
-      dial: websocketDial([address]),
+      dial: websocketDialer([address]),
       clock: systemClock,
       drivers: [new RawExecDriver({ clock: systemClock })],
       storage: diskStorage(dataDir),
@@ -51,7 +51,7 @@ async function twoNodes(t: TestContext) {
     await until('the node to join', () => tables.nodes.find(agent.nodeId))
   const find = (wanted: (row: AllocationRow) => boolean): Promise<AllocationRow> =>
     until('an allocation', () =>
-      tables.allocations.rowsIn('job', namespacedKey('default', 'web')).find(wanted),
+      tables.allocations.rowsByIndex('job', namespacedKey('default', 'web')).find(wanted),
     )
   return { server, nodes, find }
 }

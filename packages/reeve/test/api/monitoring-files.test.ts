@@ -29,7 +29,7 @@ async function knownMetrics(t: TestContext): Promise<ReadonlySet<string>> {
   )
   const optional = serverMetrics({
     replication: { lagMs: 0 },
-    memory: { share: 0 },
+    memory: { usedRatio: 0 },
     backups: { ageMs: 0 },
     commits: { commitWaitMs: 0 },
     certificate: { expiresAtMs: 0 },

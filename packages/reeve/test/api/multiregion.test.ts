@@ -190,7 +190,9 @@ function isUndecided({ DeploymentStatus }: AllocationRow): boolean {
 
 /** The deployments of a region, as `version status`, oldest first. */
 function rolloutsOf({ server }: TestRegion): readonly string[] {
-  return [...server.context.store.tables.deployments.rowsIn('job', namespacedKey('default', 'web'))]
+  return [
+    ...server.context.store.tables.deployments.rowsByIndex('job', namespacedKey('default', 'web')),
+  ]
     .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
     .map(({ JobVersion, Status }) => `${JobVersion} ${Status}`)
 }

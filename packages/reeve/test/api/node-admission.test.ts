@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { ExpiryLoop } from '../../src/control/index.ts'
+import { TokenExpiryLoop } from '../../src/control/index.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
@@ -151,7 +151,7 @@ test('join token: an expired one admits nobody, is not listed, and is collected'
   const [, text] = await world.greet({ joinToken })
   assert.match(text, /its join token has expired/)
   assert.deepEqual(await server.ok('listNodeJoinTokens'), [])
-  new ExpiryLoop({ ...server.context, log: SILENT, checkClock: () => undefined }).collect()
+  new TokenExpiryLoop({ ...server.context, log: SILENT, checkClock: () => undefined }).runOnce()
   assert.equal(server.context.store.tables.node_join_tokens.size, 0)
 })
 

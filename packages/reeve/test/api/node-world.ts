@@ -8,7 +8,7 @@ import type { Input, Job, Task } from '@reeve/contract'
 import { WebSocket } from 'ws'
 import {
   diskStorage,
-  websocketDial,
+  websocketDialer,
   type NodeAgent,
   type TaskDriver,
 } from '../../src/agent/index.ts'
@@ -101,7 +101,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
   const address = await server.listen()
   const driver = new MockDriver({ clock: systemClock })
   const agent = anAgent({
-    dial: websocketDial([address]),
+    dial: websocketDialer([address]),
     clock: systemClock,
     drivers: [driver, options.rawExec ?? new RawExecDriver({ clock: systemClock })],
     storage: diskStorage(dataDir),
@@ -131,12 +131,12 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
     dataDir,
     async run(tasks, { status = 'running', job = {}, token } = {}) {
       const ID = job.ID ?? `job-${++count}`
-      const known = new Set(allocations.keysIn('job', namespacedKey('default', ID)))
+      const known = new Set(allocations.keysByIndex('job', namespacedKey('default', ID)))
       const Tasks = tasks.map((task) => ({ Name: 'web', Driver: 'raw_exec', ...task }))
       const group = { ...aGroup(), Count: 1, Tasks }
       const body = { Job: { ID, TaskGroups: [group], ...job } }
       await server.ok('registerJob', { body, ...(token === undefined ? {} : { token }) })
-      const rows = () => allocations.rowsIn('job', namespacedKey('default', ID))
+      const rows = () => allocations.rowsByIndex('job', namespacedKey('default', ID))
       const isNew = (row: AllocationRow) => !known.has(row.ID) && row.ClientStatus === status
       const state = () => ({
         allocations: rows(),

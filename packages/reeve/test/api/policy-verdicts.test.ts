@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { LIMITS } from '../../src/model/index.ts'
-import { judgedJobKey } from '../../src/state/index.ts'
+import { policyInputBlobKey } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { aGroup } from '../build/index.ts'
 import { ofJob } from './cluster.ts'
@@ -112,11 +112,11 @@ test('verdicts: a namespace keeps the latest, and a judged job goes with the las
   const { store } = server.context
   await server.refusal('registerJob', register(count(3)))
   const [first] = [...store.tables.policy_verdicts.rows()]
-  const key = judgedJobKey(first?.SubjectHash ?? '')
+  const key = policyInputBlobKey(first?.SubjectHash ?? '')
   assert.notEqual(await store.readBlob(key), undefined)
-  for (let i = 0; i < LIMITS.verdictsMax; i++)
+  for (let i = 0; i < LIMITS.policyDecisionsMax; i++)
     await server.refusal('registerJob', register({ ...count(4), ID: `web-${i % 2}` }))
-  assert.equal(store.tables.policy_verdicts.size, LIMITS.verdictsMax)
+  assert.equal(store.tables.policy_verdicts.size, LIMITS.policyDecisionsMax)
   assert.equal(await store.readBlob(key), undefined)
   await server.close()
 })
@@ -125,10 +125,10 @@ test('verdicts: however many denials do not push an override out', async () => {
   const { server, register } = await guardedBy({ ...SMALL, level: 'soft-mandatory' })
   const { store } = server.context
   await server.ok('registerJob', register(count(3), { PolicyOverride: true }))
-  for (let i = 0; i <= LIMITS.verdictsMax; i++)
+  for (let i = 0; i <= LIMITS.policyDecisionsMax; i++)
     await server.refusal('registerJob', register({ ...count(4), ID: `web-${i % 2}` }))
   const results = [...store.tables.policy_verdicts.rows()].map(({ Result }) => Result)
-  assert.equal(results.filter((result) => result === 'denied').length, LIMITS.verdictsMax)
+  assert.equal(results.filter((result) => result === 'denied').length, LIMITS.policyDecisionsMax)
   assert.equal(results.filter((result) => result === 'overridden').length, 1)
   await server.close()
 })
@@ -162,7 +162,7 @@ test('verdicts outlive a restart, with the job that was judged', async () => {
   await server.close()
   const again = await createTestServer({ disk })
   assert.deepEqual(await again.ok('listPolicyVerdicts', { token: root }), before)
-  const bytes = await again.context.store.readBlob(judgedJobKey(before[0]?.SubjectHash ?? ''))
+  const bytes = await again.context.store.readBlob(policyInputBlobKey(before[0]?.SubjectHash ?? ''))
   // Written from a job of the wire.
   const job = JSON.parse(new TextDecoder().decode(bytes)) as Job
   assert.deepEqual([job.ID, job.TaskGroups[0]?.Count], ['web', 3])
@@ -218,7 +218,7 @@ test('verdicts end with their namespace, and with them the jobs that were judged
   }
   assert.equal(await listed(), 1)
   const [verdict] = server.context.store.tables.policy_verdicts.rows()
-  const blob = judgedJobKey(verdict?.SubjectHash ?? '')
+  const blob = policyInputBlobKey(verdict?.SubjectHash ?? '')
   assert.notEqual(await server.context.store.readBlob(blob), undefined)
   await server.ok('deleteNamespace', as(shop))
   await make()

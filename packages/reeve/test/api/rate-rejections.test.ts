@@ -4,8 +4,8 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { REJECTIONS } from '../../src/http/pipeline/rate-limit.ts'
-import { CHUNK_LIMITS } from '../../src/http/transport/chunk-guard.ts'
+import { REJECTION_PACE } from '../../src/http/pipeline/rate-limit.ts'
+import { CHUNK_LIMITS } from '../../src/http/transport/pipelining.ts'
 import { execClient, execPath } from './exec-client.ts'
 import { createTestServer, IS_PLAIN_HTTP } from './harness.ts'
 
@@ -63,7 +63,7 @@ for (const { name, path, body, type } of REQUESTS)
 
 test('rate rejections: those past the burst are held back', async (t) => {
   const { send, server, root } = await aServerPastItsRate(t)
-  for (let count = 0; count < REJECTIONS.burst; count++)
+  for (let count = 0; count < REJECTION_PACE.burst; count++)
     assert.equal((await send('/v1/jobs')).status, 429)
   let isAnswered = false
   // In memory, so that it has arrived before the next request.
@@ -73,7 +73,7 @@ test('rate rejections: those past the burst are held back', async (t) => {
   })
   assert.equal((await server.call('listJobs', { token: root })).status, 200, 'a tenant of its own')
   assert.equal(isAnswered, false)
-  server.clock.advance(REJECTIONS.heldMsMax)
+  server.clock.advance(REJECTION_PACE.heldMsMax)
   assert.equal((await held).status, 429)
 })
 

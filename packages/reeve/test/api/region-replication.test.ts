@@ -190,7 +190,7 @@ test('authority: what was copied goes on serving while the region is away', asyn
 test('authority: whoever copies anew changes nothing that is right', async (t) => {
   const { eu, root } = await twoRegions(t)
   const { store } = eu.server.context
-  await copied('the rest', async () => (await store.settled(), true))
+  await copied('the rest', async () => (await store.whenDurable(), true))
   const before = store.index
   const status = replicate(t, eu, root.SecretID)
   const all = ['policies', 'roles', 'tokens', 'namespaces', 'node_pools']
@@ -205,9 +205,9 @@ test('authority: while nothing changes, no list is sent again', async (t) => {
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
   const root = await bootstrap(us)
   const answers: { readonly url: string; readonly size: number }[] = []
-  const client: Pick<RegionClient, 'call'> = {
-    async call(region, call) {
-      const answer = await eu.client.call(region, call)
+  const client: Pick<RegionClient, 'request'> = {
+    async request(region, call) {
+      const answer = await eu.client.request(region, call)
       if (call.url.startsWith('/v1/acl/tokens?'))
         answers.push({ url: call.url, size: listedIn(answer.text) })
       return answer

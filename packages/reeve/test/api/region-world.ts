@@ -4,13 +4,13 @@ import {
   RegionClient,
   RegionConnections,
   RegionDirectory,
-  RegionGate,
+  RemoteRegionRouter,
   ReplicationLoop,
   ReplicationStatus,
   RolloutLoop,
   type RegionTls,
 } from '../../src/regions/index.ts'
-import { agentMember, type OtherRegions } from '../../src/workload/index.ts'
+import { agentMember, type RemoteRegions } from '../../src/workload/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 
@@ -19,7 +19,7 @@ export interface TestRegion {
   readonly name: string
   readonly server: TestServer
   readonly address: string
-  readonly gate: RegionGate
+  readonly gate: RemoteRegionRouter
   readonly directory: RegionDirectory
   readonly client: RegionClient
   /** Fetches from this region's server. */
@@ -34,7 +34,7 @@ export interface RegionWorldOptions {
   /** Where the region `down` is looked for; nobody is there unless given. */
   readonly downAt?: string
   /** How long other regions may be silent; the real limits unless given. */
-  readonly limits?: ConstructorParameters<typeof RegionGate>[2]
+  readonly limits?: ConstructorParameters<typeof RemoteRegionRouter>[2]
   /** The address by which the others reach a region, for proxies; its own unless given. */
   readonly through?: (address: string) => Promise<string>
   /** What is shown to servers of other regions, and believed of them. */
@@ -56,9 +56,14 @@ export async function aRegionWorld<const Name extends string>(
   const started: [string, TestRegion][] = []
   for (const name of names.filter((one) => one !== 'down')) {
     const random = { next: () => 0 }
-    const directory = new RegionDirectory({ own: name, authoritative, others, random })
+    const directory = new RegionDirectory({
+      localRegion: name,
+      authoritative,
+      remoteRegions: others,
+      random,
+    })
     const connections = new RegionConnections(options.tls)
-    const gate = new RegionGate(directory, connections, options.limits)
+    const gate = new RemoteRegionRouter(directory, connections, options.limits)
     const Tags = { role: 'server', region: name }
     const at = { name: 'test', region: name, address: '127.0.0.1:4646' }
     const member = agentMember({ ...at, Tags, Status: 'alive' })
@@ -70,11 +75,11 @@ export async function aRegionWorld<const Name extends string>(
     }
     const idSeed = 1_000_000 * (started.length + 1)
     const client = new RegionClient(directory, connections)
-    const otherRegions: OtherRegions = {
-      others: () => directory.names.filter((one) => directory.isRemote(one)),
-      isOther: (region) => directory.isRemote(region),
+    const otherRegions: RemoteRegions = {
+      remoteNames: () => directory.names.filter((one) => directory.isRemote(one)),
+      isRemoteRegion: (region) => directory.isRemote(region),
       addressesOf: (region) => directory.addressesOf(region),
-      ask: (region, call) => client.call(region, { ...call, hop: 'part' }),
+      request: (region, call) => client.request(region, { ...call, forwardReason: 'part' }),
     }
     const made = { region: name, aclEnabled, regions: gate, agent, idSeed, otherRegions }
     const server = await createTestServer(made)
@@ -110,7 +115,7 @@ export async function aRegionWorld<const Name extends string>(
 /** Keeps copies in a region until the test ends. */
 export function replicate(
   t: TestContext,
-  region: Omit<TestRegion, 'client'> & { readonly client: Pick<RegionClient, 'call'> },
+  region: Omit<TestRegion, 'client'> & { readonly client: Pick<RegionClient, 'request'> },
   token: string,
 ): ReplicationStatus {
   const { context, clock } = region.server

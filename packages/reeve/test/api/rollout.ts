@@ -55,7 +55,7 @@ export async function aRolloutServer(
   const loop = new DeploymentLoop({ store, clock, ids, log, checkClock })
   if (watches) loop.start()
   const latest = (jobId = 'web'): Deployment => {
-    const rows = deployments.rowsIn('job', namespacedKey('default', jobId))
+    const rows = deployments.rowsByIndex('job', namespacedKey('default', jobId))
     const found = rows.toSorted((a, b) => a.CreateIndex - b.CreateIndex).at(-1)
     return found ?? assert.fail('there is no deployment')
   }

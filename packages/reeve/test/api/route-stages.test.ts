@@ -120,7 +120,7 @@ test('route: a region that is not known is rejected wherever a region can be nam
 test('route: what only the authoritative region writes is forwarded there, and nothing else', async () => {
   let target = ''
   const regions: RegionRouter = {
-    regions: { own: 'eu', authoritative: 'us', isRemote: (region) => region === 'us' },
+    regions: { localRegion: 'eu', authoritative: 'us', isRemote: (region) => region === 'us' },
     forwardReasonOf: () => undefined,
     forwardedBy: () => undefined,
     forward(_request, _response, { region, reason, onFailure }) {

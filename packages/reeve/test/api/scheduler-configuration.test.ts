@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StateView } from '../../src/control/cluster-view.ts'
+import { StateView } from '../../src/control/state-view.ts'
 import { isBrokerPaused } from '../../src/state/index.ts'
 import { register } from './cluster.ts'
 import { createTestServer } from './harness.ts'

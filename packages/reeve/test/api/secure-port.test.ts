@@ -4,7 +4,7 @@ import { request as ask } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { connect } from 'node:tls'
-import { portSecurity } from '../../src/main/port-security.ts'
+import { httpTlsOptions } from '../../src/main/tls-wiring.ts'
 import { atEnd } from '../build/at-end.ts'
 import { aTls, certificate } from '../build/certificates.ts'
 import { createTestServer, untilParked } from './harness.ts'
@@ -63,7 +63,7 @@ test('secure port: a stop waits for nobody who has sent half a request', async (
 })
 
 async function aSecureServer(t: TestContext) {
-  const security = portSecurity(await aTls('server'))
+  const security = httpTlsOptions(await aTls('server'))
   const server = await createTestServer({ aclEnabled: false, security })
   let isClosed = false
   const close = server.close.bind(server)

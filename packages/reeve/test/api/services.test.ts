@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OfferedService } from '@reeve/contract'
+import type { ReportedService } from '@reeve/contract'
 import type { AllocationRow } from '../../src/model/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
-import { forceCollection, reportServices } from '../../src/workload/index.ts'
+import { forceGarbageCollection, reportServices } from '../../src/workload/index.ts'
 import { anAllocation, aJob, anId } from '../build/index.ts'
 import { put, SYSTEM } from '../../src/state/index.ts'
 import { putNode, withScheduler } from './cluster.ts'
@@ -41,7 +41,7 @@ async function open(...namespaces: readonly string[]) {
   return { server, allocations, first: allocations[0] ?? assert.fail() }
 }
 
-function offer({ ID }: AllocationRow, name: string, fields: Partial<OfferedService> = {}) {
+function offer({ ID }: AllocationRow, name: string, fields: Partial<ReportedService> = {}) {
   const own = { ID: `_reeve-task-${ID}-web-${name}-http`, ServiceName: name, Tags: ['a'] }
   return { ...own, Address: '10.0.0.1', Port: 8_080, ...fields }
 }
@@ -49,7 +49,7 @@ function offer({ ID }: AllocationRow, name: string, fields: Partial<OfferedServi
 async function report(
   server: TestServer,
   allocation: AllocationRow,
-  ...services: readonly OfferedService[]
+  ...services: readonly ReportedService[]
 ): Promise<void> {
   const sets = [{ allocation: allocation.ID, services }]
   await reportServices(server.context, { nodeId: NODE, sets, all: undefined })
@@ -172,7 +172,7 @@ test('services: they go with a node that is purged or collected', async () => {
   })
   await report(server, lost, offer(lost, 'web'))
   assert.equal((await server.ok('listServices')).length, 1)
-  await forceCollection(server.context, SYSTEM)
+  await forceGarbageCollection(server.context, SYSTEM)
   assert.deepEqual(await server.ok('listServices'), [])
 })
 

@@ -57,7 +57,7 @@ test('silent regions: a write has no more time than a read', async (t) => {
   const us = await aSilentRegion(t, 'http', { ...QUIET, responseMsMax: 300 })
   const answer = await us.fetch('/v1/jobs?region=down', { method: 'POST', body: JOB })
   assert.equal(answer.status, 503)
-  assert.match(await answer.text(), /\(no answer in time\)/)
+  assert.match(await answer.text(), /\(no response in time\)/)
 })
 
 test('silent regions: a body may be sent slowly', async (t) => {

@@ -16,7 +16,7 @@ async function aServer(...jobs: readonly string[]): Promise<TestServer> {
 
 test('storage: when a write fails it is 503, it left nothing, and reads go on', async () => {
   const server = await aServer('web')
-  server.engine.faults.full()
+  server.engine.faultInjector.fillDisk()
   const failed = await server.send('POST', '/v1/jobs', register({ ID: 'lost' }))
   assert.deepEqual(
     [failed.status, failed.text, failed.headers['content-type']],
@@ -41,7 +41,7 @@ test('storage: when a write fails it is 503, it left nothing, and reads go on', 
 test('storage: a read that waits goes on waiting and ends at its time', async () => {
   const server = await aServer('web')
   const waiting = server.send('GET', '/v1/job/web?index=2&wait=10s')
-  server.engine.faults.full()
+  server.engine.faultInjector.fillDisk()
   assert.equal((await server.send('DELETE', '/v1/job/web')).status, 503)
   server.clock.advance(10_000)
   const reply = await waiting
@@ -50,7 +50,7 @@ test('storage: a read that waits goes on waiting and ends at its time', async ()
 
 test('storage: nothing that is not durable is shown', async () => {
   const server = await aServer()
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   write(server.context.store, [aNamespace('new')])
   await held.started
   let isAnswered = false
@@ -66,7 +66,7 @@ test('storage: nothing that is not durable is shown', async () => {
 
 /** A write that hangs, and the way to let it fail. */
 async function aDoomedWrite(server: TestServer) {
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const writing = server.send('POST', '/v1/jobs', register({ ID: 'new' }))
   await held.started
   const fail = (): void => {
@@ -104,7 +104,7 @@ test('storage: a write that is refused because of what then failed is no refusal
 
 test('storage: nobody is told that a job is gone before that is durable', async () => {
   const server = await aServer('web')
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const purging = server.send('DELETE', '/v1/job/web?purge=true')
   await held.started
   let isAnswered = false

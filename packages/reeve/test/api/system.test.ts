@@ -27,7 +27,7 @@ test('gc: a job that is over goes with everything of it, whatever its age', asyn
   assert.deepEqual(await server.ok('listJobEvaluations', ofJob('over')), [])
   assert.equal((await server.ok('readJob', ofJob('stays'))).Status, 'running')
   assert.equal(allocationsOf('stays').length, 1)
-  assert.equal(server.context.store.tables.job_versions.countIn('job', 'default!over'), 0)
+  assert.equal(server.context.store.tables.job_versions.countByIndex('job', 'default!over'), 0)
 })
 
 test('gc: only jobs that go are told of, as deleted', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LIMITS } from '../../src/model/index.ts'
-import { LockLoop } from '../../src/control/index.ts'
+import { VariableLockLoop } from '../../src/control/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { aListening, payloadOf } from './event-reader.ts'
 import {
@@ -50,7 +50,7 @@ test('variables: values are neither in the log nor in the rows nor in events', a
   await server.ok('writeVariable', at('app/db', { password: 'hunter2-very-plain' }))
   const { body } = await server.call('listVariables')
   assert.equal(JSON.stringify(body).includes('hunter2'), false)
-  const stored = server.context.store.tables.variables.bodyOf('default!app/db')
+  const stored = server.context.store.tables.variables.rowJsonOf('default!app/db')
   assert.equal(stored?.includes('hunter2'), false)
   for await (const commit of server.context.store.log.read(1))
     assert.equal(JSON.stringify(commit).includes('hunter2'), false)
@@ -99,7 +99,7 @@ const refused = [
     path: 'a',
     query: { 'lock-acquire': '', 'lock-release': '' },
     body: { Items: { a: '1' } },
-    text: 'only one operation on a lock can be asked for at once',
+    text: 'only one lock operation can be requested at once',
   },
   {
     name: 'a lock of a second',
@@ -297,7 +297,7 @@ test('lock: one that is kept goes on without changing the index of the variable'
   const taken = await server.ok('writeVariable', lockCall('acquire', 'a', { TTL: '10s' }))
   for (let i = 0; i < 5; i++) {
     server.clock.advance(9_000)
-    loop.free()
+    loop.releaseExpired()
     await server.ok('writeVariable', lockCall('renew', 'a', { ID: taken.Lock?.ID }))
   }
   const kept = await server.ok('readVariable', at('a'))
@@ -312,14 +312,14 @@ test('lock: one that is not kept ends, and rests for its delay before somebody t
   server.clock.advance(10_000)
   const renewed = await server.call('writeVariable', lockCall('renew', 'a', { ID: Lock?.ID }))
   assert.equal(renewed.status, 409)
-  loop.free()
+  loop.releaseExpired()
   assert.equal((await server.ok('readVariable', at('a'))).Lock, undefined)
   server.clock.advance(29_000)
-  loop.free()
+  loop.releaseExpired()
   assert.equal((await server.call('writeVariable', lockCall('acquire', 'a', {}))).status, 409)
   await server.ok('writeVariable', at('a', { n: 'a write needs no lock' }))
   server.clock.advance(1_000)
-  loop.free()
+  loop.releaseExpired()
   assert.equal(server.context.store.tables.variable_locks.size, 0)
   await server.ok('writeVariable', lockCall('acquire', 'a', {}))
 })
@@ -356,8 +356,8 @@ test('lock: its id is shown only to those who may write', async () => {
   assert.equal(Lock?.ID, '')
 })
 
-function lockLoop(server: TestServer): LockLoop {
+function lockLoop(server: TestServer): VariableLockLoop {
   const silent = () => undefined
   const log = { info: silent, warn: silent, error: silent }
-  return new LockLoop({ ...server.context, log, checkClock: silent })
+  return new VariableLockLoop({ ...server.context, log, checkClock: silent })
 }

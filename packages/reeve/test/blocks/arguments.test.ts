@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { JOB } from '../../src/jobspec/schema/job.ts'
-import type { BlockTable } from '../../src/jobspec/schema/table.ts'
+import type { BlockMapping } from '../../src/jobspec/schema/block-mapping.ts'
 import { DESCRIPTIVE, ELSEWHERE, REJECTED, WARNED } from './arguments.ts'
 import { OBSERVATIONS } from './observations.ts'
 
@@ -14,8 +14,8 @@ const RULES = 'src/model/validation/unsupported.test.ts'
 /** Every argument as `block.argument`; a table that several blocks use counts once. */
 function schemaArguments(): ReadonlySet<string> {
   const found = new Set<string>()
-  const seen = new Set<BlockTable>()
-  const walk = (block: string, table: BlockTable): void => {
+  const seen = new Set<BlockMapping>()
+  const walk = (block: string, table: BlockMapping): void => {
     if (seen.has(table)) return
     seen.add(table)
     for (const name of Object.keys(table.attributes)) found.add(`${block}.${name}`)

@@ -13,7 +13,7 @@ interface Elsewhere {
 
 export const ELSEWHERE: readonly Elsewhere[] = [
   {
-    file: 'src/scheduler/preempt/preemption.test.ts',
+    file: 'src/scheduler/preemption/preemptor.test.ts',
     test: 'one who is ten less important',
     arguments: 'job.priority',
   },
@@ -24,37 +24,37 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'distinct_hosts: one of the job on each node',
+    test: 'distinct_hosts: one allocation of the job per node',
     arguments: 'constraint.distinct_hosts',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'distinct_property: so many for each value, and none without one',
+    test: 'distinct_property: limit per value; nodes without a value are filtered',
     arguments: 'constraint.distinct_property',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: affinity draws, and a negative one drives away',
+    test: 'placement: positive and negative affinity',
     arguments: 'affinity.attribute affinity.value affinity.weight',
   },
   {
-    file: 'src/scheduler/sticky-volumes.test.ts',
-    test: 'placement: numa is required nowhere',
+    file: 'src/scheduler/group-placer.test.ts',
+    test: 'placement: required NUMA fits nowhere',
     arguments: 'numa.affinity',
   },
   {
-    file: 'src/model/constraint/operand.test.ts',
+    file: 'src/model/constraint/constraint.test.ts',
     test: 'operand: ${left} ${operand} ${right} is ${meets}',
     arguments:
       'affinity.operator affinity.version affinity.semver affinity.regexp affinity.set_contains affinity.set_contains_any affinity.set_contains_all',
   },
   {
-    file: 'src/scheduler/rank/spread.test.ts',
+    file: 'src/scheduler/ranking/node-scores.test.ts',
     test: 'targets that are not reached yet',
     arguments: 'spread.attribute target.percent',
   },
   {
-    file: 'src/scheduler/rank/spread.test.ts',
+    file: 'src/scheduler/ranking/node-scores.test.ts',
     test: 'spreads count by their weights',
     arguments: 'spread.weight',
   },
@@ -65,42 +65,42 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/model/canonical/canonicalize-job.test.ts',
-    test: 'canonical group: the older names of disconnect become the block',
+    test: 'canonical group: deprecated arguments become disconnect',
     arguments:
       'group.max_client_disconnect group.stop_after_client_disconnect group.prevent_reschedule_on_lost',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: memory beyond the reservation only where the cluster allows it',
+    test: 'placement: memory oversubscription only if enabled',
     arguments: 'resources.memory_max',
   },
   {
-    file: 'src/scheduler/rank/ports.test.ts',
+    file: 'src/scheduler/resources/port-allocator.test.ts',
     test: 'one of a host network that the node lacks',
     arguments: 'port.host_network',
   },
   {
-    file: 'src/scheduler/rank/ports.test.ts',
+    file: 'src/scheduler/resources/port-allocator.test.ts',
     test: 'one that may collide',
     arguments: 'port.ignore_collision',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: devices are found nowhere',
+    test: 'placement: missing devices filter every node',
     arguments: 'device.count',
   },
   {
-    file: 'src/agent/template/template-hook.test.ts',
+    file: 'src/agent/template/template-manager.test.ts',
     test: 'a signal is sent once for several changes; noop and once do nothing',
     arguments: 'template.once',
   },
   {
-    file: 'src/agent/template/template-hook.test.ts',
-    test: 'a text that cannot be rendered later leaves the old one, and is told',
+    file: 'src/agent/template/template-manager.test.ts',
+    test: 'a later rendering error keeps the old file and adds an event',
     arguments: 'template.error_on_missing_key',
   },
   {
-    file: 'src/agent/template/template-hook.test.ts',
+    file: 'src/agent/template/template-manager.test.ts',
     test: 'a restart wins over a signal',
     arguments: 'template.splay',
   },
@@ -111,47 +111,47 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/agent/services/plan-services.test.ts',
-    test: 'a check asks where its service is, or where it says itself',
+    test: 'a check uses the address of its service unless it sets its own',
     arguments: 'check.port check.address_mode',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'an http check sends its method, headers, path and body',
     arguments: 'check.body',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
-    test: 'an https check asks for a certificate that is trusted, unless it is told not to',
+    file: 'src/agent/services/check-probe.test.ts',
+    test: 'an https check verifies the certificate unless tls_skip_verify is set',
     arguments: 'check.protocol check.tls_skip_verify',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'a check over TLS names the server that it asks for',
     arguments: 'check.tls_server_name check.grpc_use_tls',
   },
   {
-    file: 'src/agent/services/probe.test.ts',
+    file: 'src/agent/services/check-probe.test.ts',
     test: 'a grpc check of a service that ${name} is ${outcome}',
     arguments: 'check.grpc_service',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'check ${JSON.stringify(fields)} after "${looks}" is ${status}',
     arguments:
       'check.on_update check.success_before_passing check.failures_before_critical service.on_update',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'as often as it may',
     arguments: 'check_restart.limit',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'in its grace',
     arguments: 'check_restart.grace',
   },
   {
-    file: 'src/agent/services/check-state.test.ts',
+    file: 'src/agent/services/check-runner.test.ts',
     test: 'with ignored ones',
     arguments: 'check_restart.ignore_warnings',
   },
@@ -181,33 +181,33 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'update.max_parallel',
   },
   {
-    file: 'src/control/deployment/decide-deployment.test.ts',
+    file: 'src/control/decide-deployment.test.ts',
     test: 'fails when its time is over',
     arguments: 'update.progress_deadline',
   },
   {
-    file: 'src/control/deployment/decide-deployment.test.ts',
+    file: 'src/control/decide-deployment.test.ts',
     test: "deployment: a group ${AutoRevert ? 'that asks' : 'that does not ask'} to be reverted",
     arguments: 'update.auto_revert',
   },
   {
-    file: 'src/control/deployment/decide-deployment.test.ts',
-    test: 'deployment: healthy canaries that promote themselves are promoted',
+    file: 'src/control/decide-deployment.test.ts',
+    test: 'deployment: healthy canaries with auto_promote are promoted',
     arguments: 'update.auto_promote',
   },
   {
     file: 'src/scheduler/canary.test.ts',
-    test: 'canary: it is placed beside the one whose name it takes, and nothing is replaced',
+    test: 'canary: is placed beside the allocation with its name, without replacements',
     arguments: 'update.canary',
   },
   {
-    file: 'src/control/drain/decide-drain.test.ts',
-    test: 'drain: never leaves a service with fewer healthy ones than it may miss',
+    file: 'src/control/decide-drain.test.ts',
+    test: 'drain: never goes below count minus max_parallel',
     arguments: 'migrate.max_parallel',
   },
   {
-    file: 'src/control/drain/decide-drain.test.ts',
-    test: 'drain: one whose node does not say is healthy after min_healthy_time',
+    file: 'src/control/decide-drain.test.ts',
+    test: 'drain: without a report, healthy after min_healthy_time',
     arguments: 'migrate.min_healthy_time',
   },
   {
@@ -217,12 +217,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'src/scheduler/disconnect.test.ts',
-    test: 'disconnect: after lost_after it is lost',
+    test: 'disconnect: is lost after lost_after',
     arguments: 'disconnect.lost_after',
   },
   {
     file: 'src/scheduler/disconnect.test.ts',
-    test: 'disconnect: one that shall not be replaced keeps its place',
+    test: 'disconnect: with replace = false keeps its name index',
     arguments: 'disconnect.replace',
   },
   {
@@ -231,13 +231,13 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'disconnect.reconcile',
   },
   {
-    file: 'src/agent/allocation/alone-watch.test.ts',
-    test: 'alone: what asks for it ends that long after a server was heard, all else goes on',
+    file: 'src/agent/allocation/heartbeat-stop.test.ts',
+    test: 'heartbeat stop: stops configured allocations after the last contact, no others',
     arguments: 'disconnect.stop_on_client_after',
   },
   {
     file: 'src/scheduler/placement.test.ts',
-    test: 'placement: a sticky disk draws its replacement back to the node',
+    test: 'placement: sticky disk prefers the previous node',
     arguments: 'ephemeral_disk.sticky',
   },
   {
@@ -251,12 +251,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'ephemeral_disk.size',
   },
   {
-    file: 'src/scheduler/sticky-volumes.test.ts',
-    test: 'placement: a sticky volume binds a new instance to the node of the one before',
+    file: 'src/scheduler/group-placer.test.ts',
+    test: 'placement: sticky volume binds to the previous node',
     arguments: 'volume.sticky',
   },
   {
-    file: 'src/agent/task/volume-hook.test.ts',
+    file: 'src/agent/task/task-hooks.test.ts',
     test: 'each allocation has its own',
     arguments: 'volume.per_alloc',
   },
@@ -296,8 +296,8 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'strategy.on_failure',
   },
   {
-    file: 'src/model/job/region-job.test.ts',
-    test: 'a job in a region: the region rules datacenters, pool, meta and counts that are not set',
+    file: 'src/model/deployment/multiregion.test.ts',
+    test: 'job in a region: region overrides datacenters, pool, meta, counts',
     arguments: 'region.count region.datacenters region.node_pool region.meta',
   },
 ]

@@ -2,12 +2,12 @@ import { assert } from '@reeve/kit/fault.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { AgentConfig } from '../../src/main/config/agent-config.ts'
 import { loadConfig, type LoadedConfig } from '../../src/main/config/load-config.ts'
-import type { HostFacts } from '../../src/main/config/option.ts'
+import type { HostInfo } from '../../src/main/config/option.ts'
 import type { OptionName } from '../../src/main/config/options.ts'
 import type { ConfigProblem } from '../../src/main/config/problem.ts'
-import type { Environment } from '../../src/main/config/read-texts.ts'
+import type { Environment } from '../../src/main/config/read-flags-and-env.ts'
 
-export const hostFacts: HostFacts = {
+export const hostFacts: HostInfo = {
   hostName: 'host1',
   address: '10.0.0.9',
   workingDirectory: '/here',
@@ -20,7 +20,7 @@ export interface GivenSources {
   readonly environment?: Environment
   /** Text by path, the later ones winning. */
   readonly files?: Readonly<Record<string, string>>
-  readonly facts?: Partial<HostFacts>
+  readonly facts?: Partial<HostInfo>
 }
 
 /** What these sources give together, on a machine with `hostFacts`. */
@@ -30,11 +30,11 @@ export function loadSources(given: GivenSources): Result<LoadedConfig, readonly 
     // Object.entries forgets that the keys are option names; the type of `flags` says so.
     flags: new Map(Object.entries(flags) as [OptionName, true | string | readonly string[]][]),
     environment,
-    found: {
-      files: Object.entries(files).map(([path, text]) => ({ path, text })),
+    configFiles: {
+      files: Object.entries(files).map(([path, text]) => ({ path, source: text })),
       problems: [],
     },
-    facts: { ...hostFacts, ...facts },
+    host: { ...hostFacts, ...facts },
   })
 }
 

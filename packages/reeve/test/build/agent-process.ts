@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stdout } from 'node:process'
 import { diskStorage } from '../../src/agent/index.ts'
-import { ExecDriver, NativeRuntime, RawExecDriver } from '../../src/drivers/index.ts'
+import { ExecDriver, NativeSupervisor, RawExecDriver } from '../../src/drivers/index.ts'
 import type { TaskDriver } from '../../src/agent/index.ts'
 import { anAgent, FakeServer, systemClock } from './agent.ts'
 
@@ -46,7 +46,7 @@ export async function runAgentProcess(
 export function nativeDrivers(dataDir: string, program: string): readonly TaskDriver[] {
   const clock = systemClock
   const stateDir = join(dataDir, 'drivers')
-  const helper = new NativeRuntime({ program, stateDir, clock })
+  const helper = new NativeSupervisor({ program, stateDir, clock })
   const policy = {
     allowCaps: [],
     denyUsers: ['root'],

@@ -1,12 +1,12 @@
 import {
-  channelPair,
+  memoryChannelPair,
   memoryStorage,
   NodeAgent,
   type AgentStorage,
   type Channel,
-  type Dial,
+  type Dialer,
   type Fingerprint,
-  type Log,
+  type Logger,
   type NodeSettings,
   type TaskDriver,
   type VolumeSettings,
@@ -21,7 +21,7 @@ import type {
 import type {
   AllocationUpdate,
   HelloMessage,
-  OfferedService,
+  ReportedService,
   ServicesMessage,
   TaskState,
 } from '@reeve/contract'
@@ -29,11 +29,11 @@ import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { taskStatesView } from '../../src/model/index.ts'
+import { expandTaskStates } from '../../src/model/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** Says nothing; what tests are about is in states and messages. */
-export const SILENT_LOG: Log = {
+export const SILENT_LOG: Logger = {
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
@@ -202,7 +202,7 @@ export class FakeServer {
   /** Every message of the agents, as it came. */
   readonly received: Record<string, unknown>[] = []
   /** What each allocation offers; those that offer nothing are not in it. */
-  readonly services = new Map<string, readonly OfferedService[]>()
+  readonly services = new Map<string, readonly ReportedService[]>()
   /** The latest word on each allocation. */
   readonly updates = new Map<string, ToldUpdate>()
   readonly #desired = new Map<string, Assignment>()
@@ -221,10 +221,10 @@ export class FakeServer {
   region: string | undefined
   #unacknowledged: number[] = []
 
-  readonly dial: Dial = () => {
+  readonly dial: Dialer = () => {
     this.dials += 1
     if (!this.isReachable) return Promise.reject(new Error('nobody is there'))
-    const [agentEnd, ownEnd] = channelPair()
+    const [agentEnd, ownEnd] = memoryChannelPair()
     this.channel = ownEnd
     ownEnd.onMessage((text) => this.#receive(ownEnd, text))
     return Promise.resolve(agentEnd)
@@ -300,7 +300,10 @@ export class FakeServer {
         break
       case 'status':
         for (const update of message.updates)
-          this.updates.set(update.ID, { ...update, TaskStates: taskStatesView(update.TaskStates) })
+          this.updates.set(update.ID, {
+            ...update,
+            TaskStates: expandTaskStates(update.TaskStates),
+          })
         if (this.acknowledges) this.send({ kind: 'ack', seq: message.seq })
         else this.#unacknowledged.push(message.seq)
         break
@@ -368,7 +371,7 @@ const someSettings: NodeSettings = {
 }
 
 interface AgentFields {
-  readonly dial: Dial
+  readonly dial: Dialer
   readonly clock: Clock
   readonly drivers: readonly TaskDriver[]
   readonly storage?: AgentStorage

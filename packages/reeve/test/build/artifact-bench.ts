@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { DiskShare } from '../../src/agent/artifact/allocation-disk.ts'
+import type { DiskReservation } from '../../src/agent/artifact/disk-budget.ts'
 import {
   fetchArtifact,
   type ArtifactRequest,
@@ -57,7 +57,7 @@ export function outerAddress(): string | undefined {
 
 export interface BenchChanges extends Partial<Pick<FetchContext, 'signal' | 'searchPath'>> {
   readonly settings?: Partial<ArtifactSettings>
-  readonly disk?: Partial<DiskShare>
+  readonly disk?: Partial<DiskReservation>
 }
 
 export interface ArtifactBench {
@@ -77,11 +77,11 @@ const SETTINGS: ArtifactSettings = {
   entriesMax: 1_000,
 }
 
-const DISK: DiskShare = {
+const DISK: DiskReservation = {
   bytesMax: 2 ** 30,
   totalBytes: 2 ** 30,
-  used: () => undefined,
-  end: () => undefined,
+  report: () => undefined,
+  release: () => undefined,
 }
 
 /** Fetches into the directory of a task, as the agent does. */

@@ -1,26 +1,30 @@
 import type { ServiceRegistration } from '@reeve/contract'
-import type { Catalog, ServiceName, VariableItems } from '../../src/agent/catalog.ts'
+import type {
+  ServiceCatalog,
+  ServiceName,
+  VariableItems,
+} from '../../src/agent/services/catalog-client.ts'
 
 /** A catalog in memory: tells each watcher what is there, and again when it is set. */
-export class FakeCatalog implements Catalog {
+export class FakeCatalog implements ServiceCatalog {
   readonly services = new Slot<readonly ServiceRegistration[]>()
   readonly names = new Slot<readonly ServiceName[]>()
   readonly variables = new Slot<VariableItems>()
   readonly lists = new Slot<readonly string[]>()
 
-  watchService: Catalog['watchService'] = ({ name, signal }, changed) => {
+  watchService: ServiceCatalog['watchService'] = ({ name, signal }, changed) => {
     this.services.watch(name, signal, (found) => changed(found ?? []))
   }
 
-  watchServices: Catalog['watchServices'] = ({ signal }, changed) => {
+  watchServiceNames: ServiceCatalog['watchServiceNames'] = ({ signal }, changed) => {
     this.names.watch('', signal, (found) => changed(found ?? []))
   }
 
-  watchVariable: Catalog['watchVariable'] = ({ path, signal }, changed) => {
+  watchVariable: ServiceCatalog['watchVariable'] = ({ path, signal }, changed) => {
     this.variables.watch(path, signal, changed)
   }
 
-  watchVariables: Catalog['watchVariables'] = ({ path, signal }, changed) => {
+  watchVariablePaths: ServiceCatalog['watchVariablePaths'] = ({ path, signal }, changed) => {
     this.lists.watch(path, signal, (found) => changed(found ?? []))
   }
 }

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DEFAULT_CIPHER_SUITES, loadTls, type Tls, type TlsSettings } from '../../src/tls/index.ts'
+import {
+  DEFAULT_CIPHER_SUITES,
+  loadTls,
+  type TlsCredentials,
+  type TlsSettings,
+} from '../../src/tls/index.ts'
 
 const FOLDER = join(import.meta.dirname, '../certificates')
 
@@ -38,7 +43,7 @@ export function certificate(holder: Holder): { ca: string; cert: string; key: st
 }
 
 /** What an agent has that proves itself so; mutual unless said otherwise. */
-export function aTls(holder: Holder, settings: Partial<TlsSettings> = {}): Promise<Tls> {
+export function aTls(holder: Holder, settings: Partial<TlsSettings> = {}): Promise<TlsCredentials> {
   return loadTls({
     region: 'global',
     isServer: false,
@@ -46,7 +51,7 @@ export function aTls(holder: Holder, settings: Partial<TlsSettings> = {}): Promi
     caFile: AUTHORITY_FILE,
     ...certificateFiles(holder),
     verifiesServerName: true,
-    verifiesCaller: false,
+    requiresClientCert: false,
     minVersion: 'tls12',
     cipherSuites: DEFAULT_CIPHER_SUITES,
     ...settings,

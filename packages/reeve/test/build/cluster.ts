@@ -47,7 +47,7 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
   return {
     index: 1_000,
     findJob: (namespace, id) => jobs.find((job) => job.Namespace === namespace && job.ID === id),
-    findJobOf: (row) =>
+    jobVersionOf: (row) =>
       versions.find((job) => job.ID === row.JobID && job.Version === row.JobVersion),
     versionsOf: (namespace, id) =>
       versions
@@ -56,7 +56,7 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
     findDeployment: (id) => deployments.find((one) => one.ID === id),
     deploymentsOf,
     latestDeployment: (namespace, id) => deploymentsOf(namespace, id).at(-1),
-    isToCome: (id) => parts.over?.includes(id) !== true,
+    isPendingEvaluation: (id) => parts.over?.includes(id) !== true,
     evaluationsDueAt: (namespace, jobId, timeMs) =>
       (parts.waiting ?? [])
         .filter((one) => one.Namespace === namespace && one.JobID === jobId)

@@ -6,7 +6,7 @@ import { ClassicLevel } from 'classic-level'
 import type { LogEntry } from '../../src/state/index.ts'
 import {
   openEmbeddedEngine,
-  type EmbeddedOptions,
+  type EmbeddedEngineOptions,
 } from '../../src/storage/embedded/open-embedded-engine.ts'
 
 /**
@@ -14,7 +14,7 @@ import {
  * spread over several files of the log and the database.
  */
 export async function fillDataDirectory(directory: string): Promise<string> {
-  const small = { writeBufferBytes: 64 * 1024, fileBytesMax: 8 * 1024 }
+  const small = { writeBufferBytes: 64 * 1024, segmentBytesMax: 8 * 1024 }
   let engine = await openEmbeddedEngine(directory, small)
   for (let index = 1; index <= 30; index++) {
     await engine.append([index > 10 ? aLogEntry(index) : withBlob(index, index)])
@@ -108,12 +108,12 @@ export async function writeFormat(
 }
 
 /** Opens a directory and reads all that `fillDataDirectory` wrote. */
-export async function everythingIn(directory: string, options: EmbeddedOptions = {}) {
+export async function everythingIn(directory: string, options: EmbeddedEngineOptions = {}) {
   const engine = await openEmbeddedEngine(directory, options)
   try {
     const keys = Array.from({ length: 20 }, (_, at) => `blob-${at + 1}`)
     return {
-      opened: engine.opened,
+      opened: engine.initialPosition,
       entries: await contentOf(engine.read(1)),
       rows: (await contentOf(engine.load())).flat(),
       blobs: await Promise.all(keys.map((key) => engine.readBlob(key))),

@@ -1,8 +1,4 @@
-import {
-  systemLogDisk,
-  type LogDisk,
-  type LogHandle,
-} from '../../src/storage/embedded/log/log-disk.ts'
+import { SYSTEM_LOG_DISK, type LogDisk, type LogHandle } from '../../src/storage/durable-file.ts'
 
 interface FaultyDisk extends LogDisk {
   /** Calls that wrote, synced or removed something so far. */
@@ -52,9 +48,9 @@ export function faultyLogDisk(failAt: number, point: FaultPoint, code = 'EIO'): 
     heal: () => {
       isHealed = true
     },
-    open: async (path, flags, mode) => wrapped(await systemLogDisk.open(path, flags, mode)),
-    syncFolder: (path) => attempt(() => systemLogDisk.syncFolder(path), nothing),
-    unlink: (path) => attempt(() => systemLogDisk.unlink(path), nothing),
-    removeFolder: (path) => systemLogDisk.removeFolder(path),
+    open: async (path, flags, mode) => wrapped(await SYSTEM_LOG_DISK.open(path, flags, mode)),
+    fsyncDirectory: (path) => attempt(() => SYSTEM_LOG_DISK.fsyncDirectory(path), nothing),
+    unlink: (path) => attempt(() => SYSTEM_LOG_DISK.unlink(path), nothing),
+    removeDirectory: (path) => SYSTEM_LOG_DISK.removeDirectory(path),
   }
 }

@@ -34,7 +34,7 @@ await fetchArtifact(
       timeoutMs: 600_000,
       entriesMax: Number(entries),
     },
-    disk: { bytesMax: size, totalBytes: size, used: () => undefined, end: () => undefined },
+    disk: { bytesMax: size, totalBytes: size, report: () => undefined, release: () => undefined },
     slot: 0,
     signal: new AbortController().signal,
   },

@@ -13,7 +13,7 @@ export function aLaunch(fields: Partial<TaskLaunch> = {}): TaskLaunch {
       dir: '/nowhere/records',
       bootId: 'boot',
     },
-    about: {
+    identity: {
       namespace: 'default',
       jobId: 'shop',
       jobName: 'shop',

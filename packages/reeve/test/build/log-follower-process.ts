@@ -1,11 +1,11 @@
 /** Follows the log of a test's engine until it is killed: an agent that has this one task. */
-import { Engine } from '../../src/drivers/docker/engine.ts'
+import { EngineClient } from '../../src/drivers/docker/engine-client.ts'
 import { LogFollower } from '../../src/drivers/docker/log-follower.ts'
 
 const [socketPath = '', dir = '', maxFileBytes = ''] = process.argv.slice(2)
 
 const follower = new LogFollower({
-  engine: new Engine(socketPath),
+  engine: new EngineClient(socketPath),
   containerId: 'c1',
   logs: {
     stdoutPrefix: `${dir}/web.stdout`,

@@ -8,7 +8,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid, kill } from 'node:process'
-import { Engine, isSuccess } from '../../src/drivers/docker/engine.ts'
+import { EngineClient, isSuccess } from '../../src/drivers/docker/engine-client.ts'
 import { EngineProxy } from './engine-proxy.ts'
 import { until } from './until.ts'
 
@@ -72,7 +72,7 @@ export class Podman {
       },
       stdio: 'ignore',
     })
-    const engine = new Engine(this.socketPath)
+    const engine = new EngineClient(this.socketPath)
     await until('podman to answer', async () => {
       const answer = await engine.call({ method: 'GET', path: '/version' }).catch(() => undefined)
       return answer?.status === 200 ? true : undefined
@@ -101,11 +101,11 @@ export class Podman {
   }
 
   async #removeContainers(): Promise<void> {
-    const engine = new Engine(this.socketPath)
+    const engine = new EngineClient(this.socketPath)
     const query = { all: 'true' }
-    const { text } = await engine.call({ method: 'GET', path: '/containers/json', query })
+    const { body } = await engine.call({ method: 'GET', path: '/containers/json', query })
     // The engine's own answer.
-    const ids = (JSON.parse(text) as { readonly Id: string }[]).map(({ Id }) => Id)
+    const ids = (JSON.parse(body) as { readonly Id: string }[]).map(({ Id }) => Id)
     // One that others share the network of cannot be removed before them.
     for (const id of [...ids, ...ids]) {
       await engine.call({ method: 'DELETE', path: `/containers/${id}`, query: { force: 'true' } })
@@ -130,10 +130,10 @@ export class Podman {
     path: string,
     query: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const engine = new Engine(this.socketPath)
+    const engine = new EngineClient(this.socketPath)
     const answer = await engine.call({ method, path, query })
     engine.close()
-    assert.ok(isSuccess(answer), answer.text)
+    assert.ok(isSuccess(answer), answer.body)
   }
 }
 

@@ -10,8 +10,8 @@ import {
   findPostgres,
   type Account,
   type PostgresPrograms,
+  findPackagedPostgres,
 } from '../../src/main/dev-cluster/find-postgres.ts'
-import { findPackagedPostgres } from '../../src/main/dev-cluster/packaged-postgres.ts'
 import { installation } from '../../src/main/installation.ts'
 
 const START_MS_MAX = 120_000
@@ -27,7 +27,7 @@ export function whyNoPostgres(): string | undefined {
 export function postgresVersion(): string | undefined {
   const found = findPrograms()
   if (!found.ok) return undefined
-  const text = execFileSync(join(found.value.folder, 'postgres'), ['--version'], {
+  const text = execFileSync(join(found.value.directory, 'postgres'), ['--version'], {
     encoding: 'utf8',
   })
   return /\) (\S+)/.exec(text)?.[1]
@@ -46,7 +46,7 @@ interface PostgresOptions {
  * A throw-away PostgreSQL with its own directory, reached by a socket in it. Syncs as in earnest.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  const { folder: programs, account } = getPrograms()
+  const { directory: programs, account } = getPrograms()
   const root = await mkdtemp(join(tmpdir(), 'pg-'))
   if (account !== undefined) await chown(root, account.uid, account.gid)
   const data = join(root, 'data')
@@ -74,7 +74,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
  * answers reads until it is promoted.
  */
 export async function startStandby(primary: TestPostgres): Promise<TestPostgres> {
-  const { folder: programs, account } = getPrograms()
+  const { directory: programs, account } = getPrograms()
   const root = await mkdtemp(join(tmpdir(), 'pg-'))
   if (account !== undefined) await chown(root, account.uid, account.gid)
   const place = { programs, root, data: join(root, 'data'), account, port: primary.port }
@@ -242,10 +242,10 @@ export class TestPostgres {
 function findPrograms(): Result<PostgresPrograms, string> {
   const isRoot = process.getuid?.() === 0
   return findPostgres({
-    given: undefined,
+    directory: undefined,
     path: process.env['PATH'] ?? '',
     isRoot,
-    packaged: () => findPackagedPostgres(installation.root, isRoot),
+    findPackaged: () => findPackagedPostgres(installation.root, isRoot),
   })
 }
 

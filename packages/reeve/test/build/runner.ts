@@ -1,19 +1,18 @@
 import { AllocationRunner } from '../../src/agent/allocation/allocation-runner.ts'
 import type { Assignment } from '../../src/agent/assignment.ts'
 import type { TaskDriver } from '../../src/agent/driver.ts'
-import type { AgentHost } from '../../src/agent/host.ts'
-import type { NodeFacts } from '../../src/agent/node-facts.ts'
-import { LoopTurns } from '../../src/agent/loop-turns.ts'
-import { MemoryStore, type TaskRecords } from '../../src/agent/store/store.ts'
-import { PathsOnlyWorkspace } from '../../src/agent/store/workspace.ts'
-import { TASK_HOOKS } from '../../src/agent/task/task-hooks.ts'
-import { Slots } from '../../src/agent/wait.ts'
+import type { AgentContext } from '../../src/agent/agent-context.ts'
+import type { NodeInfo } from '../../src/agent/node-info.ts'
+import { EventLoopBudget, Semaphore } from '../../src/agent/timing.ts'
+import { MemoryStore, type TaskRecords } from '../../src/agent/store/agent-store.ts'
+import { NoopWorkspace } from '../../src/agent/store/workspace.ts'
+import { DEFAULT_TASK_HOOKS } from '../../src/agent/task/task-hooks.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { SILENT_LOG, turn } from './agent.ts'
 
-const aNode: NodeFacts = {
+const aNode: NodeInfo = {
   ID: '00000000-0000-4000-8000-0000000000aa',
   Name: 'node-1',
   Region: 'global',
@@ -24,26 +23,26 @@ const aNode: NodeFacts = {
   Meta: { rack: 'r1' },
 }
 
-type HostFields = Partial<AgentHost> & { readonly driverList?: readonly TaskDriver[] }
+type HostFields = Partial<AgentContext> & { readonly driverList?: readonly TaskDriver[] }
 
 /** What runners share; in memory unless said otherwise. */
-function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
+function aHost(clock: Clock, fields: HostFields = {}): AgentContext {
   const { driverList = [], ...rest } = fields
   return {
     clock,
     random: { next: () => 0 },
     log: SILENT_LOG,
     store: new MemoryStore(),
-    workspace: new PathsOnlyWorkspace(),
+    workspace: new NoopWorkspace(),
     drivers: new Map(driverList.map((driver) => [driver.name, driver])),
-    taskHooks: TASK_HOOKS,
-    starts: new Slots(8),
-    turns: new LoopTurns(),
+    taskHooks: DEFAULT_TASK_HOOKS,
+    startSlots: new Semaphore(8),
+    loopBudget: new EventLoopBudget(),
     recordsDir: '/nowhere/records',
     bootId: 'boot-1',
-    killTimeoutMsMax: 30_000,
-    node: () => aNode,
-    serverContact: Promise.resolve(),
+    killTimeoutMaxMs: 30_000,
+    nodeInfo: () => aNode,
+    firstServerContact: Promise.resolve(),
     ...rest,
   }
 }
@@ -68,11 +67,11 @@ export async function aRunner(
   const clock = new SimulatedClock()
   const driver = new MockDriver({ clock })
   const runner = new AllocationRunner({
-    host: aHost(clock, { driverList: [driver], ...fields }),
+    agent: aHost(clock, { driverList: [driver], ...fields }),
     assignment,
-    records,
+    savedTasks: records,
     report: () => undefined,
-    endOf: () => Promise.resolve(),
+    awaitTermination: () => Promise.resolve(),
   })
   runner.start()
   await turn()

@@ -54,7 +54,7 @@ export function aScreen(wish: ScreenWish): ScreenBench {
       resizes.add(listener)
       return () => void resizes.delete(listener)
     },
-    rawTerminal() {
+    enterRawMode() {
       isRaw = true
       return () => {
         isRaw = false

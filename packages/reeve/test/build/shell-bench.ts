@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { LogFiles, RunningTask, TaskDriver, TaskLaunch } from '../../src/agent/index.ts'
+import type { TaskLogFiles, RunningTask, TaskDriver, TaskLaunch } from '../../src/agent/index.ts'
 import type { Behaviour } from '../suites/task-driver.ts'
 import { written } from '../suites/shell-task-driver.ts'
 import { aLaunch } from './launch.ts'
@@ -34,7 +34,7 @@ interface BenchOptions {
 /** The directories of one allocation; everything that was started there is ended after the test. */
 export class ProgramBench {
   readonly dir: string
-  readonly logs: LogFiles
+  readonly logs: TaskLogFiles
   readonly #options: BenchOptions
   readonly #bootId: string
   readonly #launches: TaskLaunch[] = []
@@ -143,7 +143,7 @@ export class ProgramBench {
       const recovery = await this.#options.driver.recover(handle)
       if (recovery.kind !== 'attached') continue
       await recovery.task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
-      await recovery.task.forget()
+      await recovery.task.destroyRecords()
     }
     await this.#options.close?.()
     await rm(this.dir, { recursive: true, force: true, maxRetries: 5 })

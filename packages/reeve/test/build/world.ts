@@ -1,9 +1,9 @@
 import type { AllocationDeploymentStatus, Deployment, Evaluation, Job } from '@reeve/contract'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import {
-  countAllocations,
+  applyToCounters,
   isTerminal,
-  reportedHealth,
+  mergeReportedHealth,
   withGroupStates,
   type AllocationRow,
   type PublicNode,
@@ -88,7 +88,7 @@ export class World {
       random: this.#random,
     })
     this.#waiting.delete(evaluation.ID)
-    for (const row of plan.followUps) this.#waiting.set(row.ID, row)
+    for (const row of plan.followUpEvaluations) this.#waiting.set(row.ID, row)
     this.#apply(plan)
     return plan
   }
@@ -97,7 +97,13 @@ export class World {
   settle(most = 50): number {
     for (let round = 0; round < most; round++) {
       const plan = this.evaluate({ TriggeredBy: 'deployment-watcher' })
-      const rows = [plan.placements, plan.stops, plan.updates, plan.notes, plan.deploymentUpdates]
+      const rows = [
+        plan.placements,
+        plan.stops,
+        plan.updates,
+        plan.attributeUpdates,
+        plan.deploymentUpdates,
+      ]
       if (plan.deployment === undefined && rows.every((list) => list.length === 0)) return round
     }
     throw new Error('the evaluations do not come to an end')
@@ -122,10 +128,10 @@ export class World {
         Canary: false,
         ModifyIndex: 0,
       }
-      const DeploymentStatus = reportedHealth({
+      const DeploymentStatus = mergeReportedHealth({
         row: before,
         clientStatus: 'running',
-        status,
+        reportedStatus: status,
         index: this.#index + 1,
         timeMs: this.nowMs,
       })
@@ -189,8 +195,8 @@ export class World {
       ...plan.placements,
       ...plan.stops,
       ...plan.updates,
-      ...plan.notes,
-      ...plan.victims,
+      ...plan.attributeUpdates,
+      ...plan.preemptions,
     ])
     for (const { Status, JobVersion } of plan.deploymentUpdates) {
       const version = this.versions[JobVersion]
@@ -202,7 +208,7 @@ export class World {
   #write(rows: readonly AllocationRow[]): void {
     const changes = rows.map((after) => ({ before: this.rows.get(after.ID), after }))
     for (const [id, deployment] of this.deployments)
-      this.deployments.set(id, countAllocations(deployment, changes))
+      this.deployments.set(id, applyToCounters(deployment, changes))
     for (const { before, after } of changes)
       this.rows.set(after.ID, {
         ...after,

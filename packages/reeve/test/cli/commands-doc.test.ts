@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { createClient } from '@reeve/sdk'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
-import { EXIT_CODES } from '../../src/cli/exit-code.ts'
+import { EXIT_CODES } from '../../src/cli/errors.ts'
 import { aCommandLine, type CommandLineBench, type CommandOptions } from '../build/cli.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { createClient } from '@reeve/sdk'
 import { atEnd } from '../build/at-end.ts'
-import { countReadyNodes } from '../../src/cli/doctor/server-check.ts'
+import { countReadyNodes } from '../../src/cli/doctor/server-checks.ts'
 import { aCommandLine } from '../build/cli.ts'
 
 test('doctor', async (t) => {

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { flagsOf } from '../../src/cli/command-flags.ts'
+import { withGlobalFlags } from '../../src/cli/global-flags.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
@@ -24,7 +24,7 @@ async function read(path: string): Promise<string> {
 test('every flag of every command is used by a test', async () => {
   const named = new Set((await testTexts()).match(/--[a-z][a-z0-9-]*/g))
   const missing = COMMANDS.flatMap((spec) =>
-    flagsOf(spec)
+    withGlobalFlags(spec)
       .flatMap(({ usage }) => usage.match(/--[a-z][a-z0-9-]*/g) ?? [])
       .filter((flag) => !named.has(flag))
       .map((flag) => `${spec.path} ${flag}`),

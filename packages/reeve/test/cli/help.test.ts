@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createClient } from '@reeve/sdk'
 import { COMMANDS, GROUPS } from '../../src/cli/commands.ts'
 import { completionCommands } from '../../src/cli/completion/commands.ts'
-import { addCommands, CommandLine, EXIT_CODES } from '../../src/cli/index.ts'
+import { registerCommands, CommandLine, EXIT_CODES } from '../../src/cli/index.ts'
 import { commandLineAt } from '../build/cli.ts'
 import { aScreen } from '../build/screen-host.ts'
 
@@ -17,7 +17,7 @@ function helpOf(typed: readonly string[]): AskHelp {
   }
   const { host } = aScreen({ rows: 24, columns: 80, directory: '/', environment: {}, onWrite })
   const line = new CommandLine('reeve', { summary: '', examples: [] }, host)
-  addCommands(line, host, typed)
+  registerCommands(line, host, typed)
   return async (words) => {
     written = ''
     assert.equal(await line.run([...words, '--help']), EXIT_CODES.ok)

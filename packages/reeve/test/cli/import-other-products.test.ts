@@ -3,10 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { createClient } from '@reeve/sdk'
-import { nodeFetch } from '../../src/cli/node-fetch.ts'
-import { PEER_NAMES } from '../../src/cli/import/peer-names.ts'
+import { createNodeFetch } from '../../src/cli/node-fetch.ts'
+import { createSourceFetch, PEER_NAMES } from '../../src/cli/import/source.ts'
 import { readWorkload } from '../../src/cli/import/workload-inventory.ts'
-import { sourceFetch } from '../../src/cli/import/source-fetch.ts'
 
 type Answers = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -19,8 +18,8 @@ async function aSource(t: TestContext, answers: Answers) {
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   const delays: number[] = []
-  const fetch = sourceFetch({
-    fetch: nodeFetch(),
+  const fetch = createSourceFetch({
+    fetch: createNodeFetch(),
     token: 'secret',
     responseHeaders: PEER_NAMES.responseHeaders,
     pause: (delayMs) => Promise.resolve(void delays.push(delayMs)),

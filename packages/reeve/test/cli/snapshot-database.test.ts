@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { createClient } from '@reeve/sdk'
-import { copyState, Store } from '../../src/state/index.ts'
+import { takeSnapshot, Store } from '../../src/state/index.ts'
 import { openPostgresDatabase } from '../../src/storage/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { commandLineAt } from '../build/cli.ts'
@@ -22,8 +22,8 @@ test('operator snapshot restore: into a database', { skip, timeout: 300_000 }, a
   const reeve = commandLineAt({ address: client.address, client, directory })
   const { store } = await aStore()
   for (let at = 0; at < 30; at++) write(store, [aNamespace(`n${at}`)])
-  await store.settled()
-  const { index, rows } = copyState(store)
+  await store.whenDurable()
+  const { index, rows } = takeSnapshot(store)
   const head = { Snapshot: 'reeve', Version: 1, Time: '2026-01-01T00:00:00Z' }
   const rowLines = rows.map(({ table, key, indexes, body }) => ({
     Row: [table, key, ...indexes],
@@ -45,8 +45,8 @@ test('operator snapshot restore: into a database', { skip, timeout: 300_000 }, a
   const database = await openPostgresDatabase(url)
   atEnd(t, () => database.close())
   const engine = await database.openEngine()
-  const restored = await Store.open({ engine, clock: new SimulatedClock(), follows: true })
-  assert.deepEqual(copyState(restored).rows, rows)
+  const restored = await Store.open({ engine, clock: new SimulatedClock(), isFollower: true })
+  assert.deepEqual(takeSnapshot(restored).rows, rows)
   assert.ok(restored.index >= index)
   const found = await database.lease.acquire({ holder: 'next', address: '', ttlMs: 60_000 })
   assert.ok(found !== undefined, 'the lease was given back')

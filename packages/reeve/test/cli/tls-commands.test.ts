@@ -40,7 +40,7 @@ test('tls: agents accept the certificates', async (t) => {
       certFile: at(`${name}.pem`),
       keyFile: at(`${name}.key`),
       verifiesServerName: true,
-      verifiesCaller: false,
+      requiresClientCert: false,
       minVersion: 'tls12',
       cipherSuites: DEFAULT_CIPHER_SUITES,
     })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as ask, type IncomingHttpHeaders } from 'node:http'
 import { test, type TestContext } from 'node:test'
-import { HOP_HEADER, RequestGate } from '../../src/cluster/index.ts'
+import { FORWARDED_HEADER, ClusterRequestRouter } from '../../src/cluster/index.ts'
 import { NODE_ROUTE } from '../../src/http/pipeline/upgrades.ts'
-import { createShell } from '../../src/http/server.ts'
+import { createHttpServer } from '../../src/http/server.ts'
 import { atEnd } from '../build/at-end.ts'
 import { aPipeline } from '../build/pipeline.ts'
 
@@ -15,12 +15,12 @@ test('the leader sees who asked the follower', async (t) => {
   const { leader, follower } = await twoServers(t)
   assert.equal(await tell(follower.address), FAR)
   assert.equal(await tell(leader.address), FAR, 'whom it is asked by itself')
-  assert.equal(leader.seen.at(-2)?.[HOP_HEADER] !== undefined, true)
+  assert.equal(leader.seen.at(-2)?.[FORWARDED_HEADER] !== undefined, true)
 })
 
 test('a header that no server signed is ignored', async (t) => {
   const { leader, follower } = await twoServers(t)
-  const forged = { [HOP_HEADER]: `${Date.now()}.abc.${b64('10.9.9.9')}.${b64('x:1')}.mac` }
+  const forged = { [FORWARDED_HEADER]: `${Date.now()}.abc.${b64('10.9.9.9')}.${b64('x:1')}.mac` }
   assert.equal(await tell(leader.address, forged), FAR)
   assert.equal(await tell(follower.address, forged), FAR, 'nor is it passed on')
 })
@@ -29,9 +29,9 @@ test('a header that was overheard says nothing on another connection', async (t)
   const { leader, follower } = await twoServers(t)
   const headers = { 'x-service-token': 'secret' }
   await tell(follower.address, headers, '127.0.0.8')
-  const overheard = leader.seen.at(-1)?.[HOP_HEADER]
+  const overheard = leader.seen.at(-1)?.[FORWARDED_HEADER]
   assert.ok(typeof overheard === 'string')
-  assert.equal(await tell(leader.address, { ...headers, [HOP_HEADER]: overheard }), FAR)
+  assert.equal(await tell(leader.address, { ...headers, [FORWARDED_HEADER]: overheard }), FAR)
 })
 
 test('a header that was meant for another server says nothing', async (t) => {
@@ -71,13 +71,13 @@ async function tell(
 async function twoServers(t: TestContext, { leaderCallsItself }: Names = {}) {
   let host = ''
   const leader = await aServer(t, {
-    leadership: () => ({ isLeading: true, leader: host }),
-    self: leaderCallsItself ?? (() => host),
+    leadership: () => ({ isLeading: true, leaderAddress: host }),
+    selfAddress: leaderCallsItself ?? (() => host),
   })
   host = new URL(leader.address).host
   const follower = await aServer(t, {
-    leadership: () => ({ isLeading: false, leader: host }),
-    self: () => 'follower:1',
+    leadership: () => ({ isLeading: false, leaderAddress: host }),
+    selfAddress: () => 'follower:1',
   })
   return { leader, follower }
 }
@@ -88,9 +88,9 @@ interface Names {
 
 async function aServer(
   t: TestContext,
-  names: Pick<ConstructorParameters<typeof RequestGate>[0], 'leadership' | 'self'>,
+  names: Pick<ConstructorParameters<typeof ClusterRequestRouter>[0], 'leadership' | 'selfAddress'>,
 ) {
-  const gate = new RequestGate({
+  const gate = new ClusterRequestRouter({
     ...names,
     confirm: async () => true,
     staleness: () => ({ lastContactMs: 0, knownLeader: true }),
@@ -98,14 +98,14 @@ async function aServer(
     nowMs: () => Date.now(),
   })
   const { pipeline, routing } = aPipeline(gate)
-  const app = createShell({
+  const app = createHttpServer({
     pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
-    plainHttp: false,
+    usesPlainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
-    upgrades: () => true,
+    isUpgrade: () => true,
     leader: gate,
   })
   const seen: IncomingHttpHeaders[] = []

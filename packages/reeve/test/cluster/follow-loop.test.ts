@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { FollowLoop, LogHistory } from '../../src/cluster/index.ts'
+import { FollowerLoop, LogHistory } from '../../src/cluster/index.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aStore } from '../build/store.ts'
@@ -15,10 +15,10 @@ test('follow loop: when a lease is over it says so, also while it waits for the 
   const checkpoint = { upTo: 0, tableIndexes: {} }
   const position = { firstIndex: 1, lastIndex: 0, checkpoint, entry: undefined, losses: '0/0' }
   let isAway = false
-  const loop = new FollowLoop({
+  const loop = new FollowerLoop({
     // A database that is gone lets the engine ask again and again for long.
     engine: {
-      follow: () => (isAway ? new Promise(() => undefined) : Promise.resolve(position)),
+      refresh: () => (isAway ? new Promise(() => undefined) : Promise.resolve(position)),
       read: async function* () {},
     },
     store,
@@ -26,8 +26,8 @@ test('follow loop: when a lease is over it says so, also while it waits for the 
     lease,
     clock,
     monotonicMs: () => clock.nowMs(),
-    failed: assert.ifError,
-    looked: (leader) => void told.push(leader),
+    onError: assert.ifError,
+    onLeader: (leader) => void told.push(leader),
   })
   loop.start()
   await othersTurn()
@@ -46,16 +46,16 @@ test('follow loop: the leader stays known while the log cannot be read', async (
   const claim = { holder: 'a', address: 'a:1', ttlMs: 3_000 }
   const held = await lease.acquire(claim)
   assert.ok(held !== undefined)
-  const loop = new FollowLoop({
+  const loop = new FollowerLoop({
     // Somebody has locked the table.
-    engine: { follow: () => new Promise(() => undefined), read: async function* () {} },
+    engine: { refresh: () => new Promise(() => undefined), read: async function* () {} },
     store,
     history: new LogHistory(),
     lease,
     clock,
     monotonicMs: () => clock.nowMs(),
-    failed: assert.ifError,
-    looked: () => undefined,
+    onError: assert.ifError,
+    onLeader: () => undefined,
   })
   loop.start()
   for (let second = 0; second < 10; second++) {

@@ -4,9 +4,9 @@ import { createServer, request as ask, type IncomingMessage, type Server } from 
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { RequestGate } from '../../src/cluster/index.ts'
+import { ClusterRequestRouter } from '../../src/cluster/index.ts'
 import { NODE_ROUTE } from '../../src/http/pipeline/upgrades.ts'
-import { createShell } from '../../src/http/server.ts'
+import { createHttpServer } from '../../src/http/server.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { postInPieces } from '../build/post-in-pieces.ts'
@@ -223,11 +223,11 @@ async function aLeader(t: TestContext) {
 
 /** The real server, with one route for every path that a follower forwards to the leader. */
 async function aFollower(t: TestContext, leader: () => string) {
-  const gate = new RequestGate({
-    leadership: () => ({ isLeading: false, leader: leader() }),
+  const gate = new ClusterRequestRouter({
+    leadership: () => ({ isLeading: false, leaderAddress: leader() }),
     confirm: async () => false,
     staleness: () => ({ lastContactMs: 0, knownLeader: true }),
-    self: () => 'nobody:1',
+    selfAddress: () => 'nobody:1',
     key,
     nowMs: () => Date.now(),
   })
@@ -251,14 +251,14 @@ async function aFollower(t: TestContext, leader: () => string) {
 }
 
 function aShell({ pipeline } = aPipeline()) {
-  return createShell({
+  return createHttpServer({
     pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
-    plainHttp: false,
+    usesPlainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
-    upgrades: () => true,
+    isUpgrade: () => true,
   })
 }
 

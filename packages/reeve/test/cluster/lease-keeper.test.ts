@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
-import { LEASE, LeaseKeeper, type LeaseStore } from '../../src/cluster/index.ts'
+import { DEFAULT_LEASE_TIMING, LeaseKeeper, type LeaseStore } from '../../src/cluster/index.ts'
 
 test('one of two servers leads, and the other follows it when it is killed', async () => {
   const world = new World()
@@ -14,7 +14,7 @@ test('one of two servers leads, and the other follows it when it is killed', asy
   await world.pass(5_000)
   assert.deepEqual([first.roles, second.roles], [['leader'], []])
   first.isStopped = true
-  await world.pass(LEASE.ttlMs + 2 * LEASE.pollMs)
+  await world.pass(DEFAULT_LEASE_TIMING.ttlMs + 2 * DEFAULT_LEASE_TIMING.pollMs)
   assert.deepEqual(second.roles, ['leader'])
   assert.ok(second.keeper.isLeading())
   assert.deepEqual(second.keeper.leadership.role === 'leader' && second.keeper.leadership.term, 2)
@@ -30,7 +30,7 @@ test('a leader that gives its lease back is followed within a poll', async () =>
   await world.pass(1_000)
   await first.keeper.stop()
   assert.equal(first.keeper.isLeading(), false)
-  await world.pass(LEASE.pollMs)
+  await world.pass(DEFAULT_LEASE_TIMING.pollMs)
   assert.deepEqual(second.roles, ['leader'])
 })
 
@@ -43,10 +43,10 @@ test('a leader that was paused past its lease does not claim to lead when it wak
   second.keeper.start()
   await world.pass(1_000)
   first.isStopped = true
-  await world.pass(LEASE.ttlMs * 2)
+  await world.pass(DEFAULT_LEASE_TIMING.ttlMs * 2)
   // Not one of its timers has run yet: the first thing it does is to answer a request.
   assert.equal(first.keeper.isLeading(), false)
-  assert.equal(await first.keeper.confirm(), false)
+  assert.equal(await first.keeper.confirmLease(), false)
   first.isStopped = false
   await world.pass(10)
   assert.deepEqual(first.roles, ['leader', 'deposed'])
@@ -74,7 +74,7 @@ test('a leader whose storage is away stops when its time is over', async () => {
   server.keeper.start()
   await world.pass(1_000)
   server.isCutOff = true
-  await world.pass(LEASE.ttlMs)
+  await world.pass(DEFAULT_LEASE_TIMING.ttlMs)
   assert.deepEqual(server.roles, ['leader', 'deposed'])
   assert.ok(server.failures > 0)
 })
@@ -119,8 +119,8 @@ class Simulated {
       address: () => name,
       clock: this.#clock,
       monotonicMs: world.nowMs,
-      changed: ({ role }) => this.roles.push(role),
-      failed: () => this.failures++,
+      onChange: ({ role }) => this.roles.push(role),
+      onError: () => this.failures++,
     })
   }
 
@@ -138,7 +138,7 @@ class Simulated {
       acquire: (claim) => through(() => lease.acquire(claim)),
       renew: (held, claim) => through(() => lease.renew(held, claim)),
       release: (held) => through(() => lease.release(held)),
-      find: () => through(() => lease.find()),
+      read: () => through(() => lease.read()),
     }
   }
 }

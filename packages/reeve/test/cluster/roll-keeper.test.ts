@@ -1,38 +1,38 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { ROLL, RollKeeper, type RollStore } from '../../src/cluster/index.ts'
-import { MemoryRoll } from '../../src/storage/index.ts'
+import { DEFAULT_HEARTBEAT, ServerHeartbeat, type ServerRegistry } from '../../src/cluster/index.ts'
+import { MemoryServerRegistry } from '../../src/storage/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 const FACTS = { region: 'global', datacenter: 'dc1', build: '1' }
 
 function aWorld() {
   const clock = new SimulatedClock()
-  const roll = new MemoryRoll(() => clock.nowMs())
+  const roll = new MemoryServerRegistry(() => clock.nowMs())
   let isAway = false
   const failures: unknown[] = []
-  const store: RollStore = {
-    sign: async (entry, limits) => {
+  const store: ServerRegistry = {
+    heartbeat: async (entry, limits) => {
       if (isAway) throw new Error('away')
-      await roll.sign(entry, limits)
+      await roll.heartbeat(entry, limits)
     },
     retire: (name, retirement) => roll.retire(name, retirement),
-    read: () => roll.read(),
+    list: () => roll.list(),
   }
-  const keeper = (name: string): RollKeeper =>
-    new RollKeeper({
+  const keeper = (name: string): ServerHeartbeat =>
+    new ServerHeartbeat({
       store,
-      entry: () => ({ id: name, name, address: `${name}:1`, ...FACTS }),
+      record: () => ({ id: name, name, address: `${name}:1`, ...FACTS }),
       clock,
-      failed: (thrown) => void failures.push(thrown),
+      onError: (thrown) => void failures.push(thrown),
     })
   return {
     clock,
     keeper,
     failures,
     goAway: (away: boolean) => void (isAway = away),
-    states: async () => (await roll.read()).map(({ name, state }) => `${name} ${state}`).toSorted(),
+    states: async () => (await roll.list()).map(({ name, state }) => `${name} ${state}`).toSorted(),
     pass: async (ms: number) => {
       clock.advance(ms)
       await turn()
@@ -44,9 +44,9 @@ test('roll: a server signs at its start, and again while it runs', async () => {
   const world = aWorld()
   const a = world.keeper('a')
   await a.start()
-  for (let turns = 0; turns < 10; turns++) await world.pass(ROLL.signMs)
+  for (let turns = 0; turns < 10; turns++) await world.pass(DEFAULT_HEARTBEAT.intervalMs)
   assert.deepEqual(
-    a.found.map(({ name, silentMs }) => [name, silentMs]),
+    a.servers.map(({ name, sinceHeartbeatMs }) => [name, sinceHeartbeatMs]),
     [['a', 0]],
   )
 })
@@ -56,15 +56,15 @@ test('roll: servers learn of each other, of one that stops and of one that is go
   const [a, b] = [world.keeper('a'), world.keeper('b')]
   await a.start()
   await b.start()
-  await world.pass(ROLL.signMs)
-  assert.deepEqual(a.found.map(({ name }) => name).toSorted(), ['a', 'b'])
-  b.leave()
+  await world.pass(DEFAULT_HEARTBEAT.intervalMs)
+  assert.deepEqual(a.servers.map(({ name }) => name).toSorted(), ['a', 'b'])
+  b.announceLeaving()
   await turn()
   assert.deepEqual(await world.states(), ['a serving', 'b leaving'])
-  assert.equal(b.own.state, 'leaving')
+  assert.equal(b.self.state, 'leaving')
   await b.stop()
   assert.deepEqual(await world.states(), ['a serving', 'b left'])
-  await world.pass(ROLL.signMs)
+  await world.pass(DEFAULT_HEARTBEAT.intervalMs)
   assert.deepEqual(await world.states(), ['a serving', 'b left'], 'it does not sign any more')
 })
 
@@ -74,14 +74,14 @@ test('roll: while the storage is away nobody grows old, and then all goes on', a
   await b.start()
   await a.start()
   world.goAway(true)
-  for (let turns = 0; turns < 20; turns++) await world.pass(ROLL.signMs)
+  for (let turns = 0; turns < 20; turns++) await world.pass(DEFAULT_HEARTBEAT.intervalMs)
   assert.ok(world.failures.length > 0)
   assert.deepEqual(
-    a.found.map(({ silentMs }) => silentMs),
+    a.servers.map(({ sinceHeartbeatMs }) => sinceHeartbeatMs),
     [0, 0],
   )
   world.goAway(false)
-  await world.pass(ROLL.signMs)
+  await world.pass(DEFAULT_HEARTBEAT.intervalMs)
   assert.deepEqual(await world.states(), ['a serving', 'b serving'])
 })
 
@@ -91,7 +91,7 @@ test('roll keeper: a server that has left is removed, and seen as removed at onc
   await b.start()
   await b.stop()
   await a.start()
-  const names = () => a.found.map(({ name }) => name).toSorted()
+  const names = () => a.servers.map(({ name }) => name).toSorted()
   assert.deepEqual(names(), ['a', 'b'])
   await a.retire('b', true)
   await a.retire('a', true)

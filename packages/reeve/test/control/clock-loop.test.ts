@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { ClockLoop, DrainLoop, LockLoop } from '../../src/control/index.ts'
+import { ClockLoop, DrainLoop, VariableLockLoop } from '../../src/control/index.ts'
 import { isoFromMs, msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { WorkspaceRow } from '../../src/model/index.ts'
 import { put, type Change, type Tables } from '../../src/state/index.ts'
@@ -323,7 +323,7 @@ test('clock loop: a lock that is kept outlives a jump of the clock', async (t) =
   await server.ok('writeVariable', { params, query: { 'lock-acquire': '' }, body })
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: silent }
-  const locks = new LockLoop({ ...context, log, checkClock: () => loop.check() })
+  const locks = new VariableLockLoop({ ...context, log, checkClock: () => loop.check() })
   loop.start()
   locks.start()
   clock.jump(HOUR_MS)

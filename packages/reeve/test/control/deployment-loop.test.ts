@@ -50,7 +50,7 @@ test('deployment loop: health that is written while it looks is seen when it is 
   assert.ok(first !== undefined && second !== undefined)
   await world.health([first], true)
   await world.report(first, 'running')
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const told = world.health([second], true)
   await held.started
   server.clock.advance(100)

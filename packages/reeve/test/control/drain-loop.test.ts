@@ -51,7 +51,7 @@ function readNode(server: ScheduledServer['server']) {
 
 function runningOn({ server }: ScheduledServer, nodeId: string) {
   return server.context.store.tables.allocations
-    .rowsIn('node', nodeId)
+    .rowsByIndex('node', nodeId)
     .filter((row) => row.DesiredStatus === 'run' && row.ClientStatus === 'running').length
 }
 

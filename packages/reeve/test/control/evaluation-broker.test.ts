@@ -26,17 +26,17 @@ test('evaluation broker: nothing is scheduled inline on a server that does not l
   assert.equal(broker.mayScheduleInline(50), true)
   broker.disable()
   assert.equal(broker.mayScheduleInline(50), false)
-  broker.add(pending())
-  assert.deepEqual([broker.hasDue, broker.take()], [false, undefined])
+  broker.enqueue(pending())
+  assert.deepEqual([broker.hasReady, broker.dequeue()], [false, undefined])
 })
 
 test('evaluation broker: it can be enabled again, and is empty then', async () => {
   const { broker } = await aBroker()
   broker.enable(() => undefined)
-  broker.add(pending())
+  broker.enqueue(pending())
   broker.disable()
   broker.enable(() => undefined)
-  assert.deepEqual([broker.hasDue, broker.mayScheduleInline(1)], [false, true])
+  assert.deepEqual([broker.hasReady, broker.mayScheduleInline(1)], [false, true])
 })
 
 test('evaluation broker: what is due comes before an inline placement', async () => {
@@ -44,9 +44,9 @@ test('evaluation broker: what is due comes before an inline placement', async ()
   let wakes = 0
   broker.enable(() => wakes++)
   await write(put('evaluations', pending({ Priority: 10 }))).durable
-  broker.add(pending({ Priority: 10 }))
-  assert.deepEqual([broker.hasDue, broker.mayScheduleInline(90), wakes], [true, false, 1])
-  assert.equal(broker.take()?.id, pending().ID)
+  broker.enqueue(pending({ Priority: 10 }))
+  assert.deepEqual([broker.hasReady, broker.mayScheduleInline(90), wakes], [true, false, 1])
+  assert.equal(broker.dequeue()?.id, pending().ID)
   assert.equal(broker.mayScheduleInline(90), true)
 })
 
@@ -57,18 +57,18 @@ test('evaluation broker: one that is not durable yet and matters more comes firs
   const may = [49, 50, 51].map((priority) => broker.mayScheduleInline(priority))
   assert.deepEqual(may, [false, true, true])
   await durable
-  broker.add(pending())
-  assert.equal(broker.take()?.id, pending().ID)
+  broker.enqueue(pending())
+  assert.equal(broker.dequeue()?.id, pending().ID)
   assert.equal(broker.mayScheduleInline(49), true)
 })
 
 test('evaluation broker: nothing is taken or placed while the operator has paused it', async () => {
   const { broker, write } = await aBroker()
   broker.enable(() => undefined)
-  broker.add(pending())
+  broker.enqueue(pending())
   const settings = { ...DEFAULT_SCHEDULER_CONFIGURATION, PauseEvalBroker: true }
   write(put('settings', { Name: 'scheduler-configuration', ...settings }))
-  assert.deepEqual([broker.hasDue, broker.take()], [false, undefined])
+  assert.deepEqual([broker.hasReady, broker.dequeue()], [false, undefined])
   assert.equal(broker.mayScheduleInline(90), false)
 })
 
@@ -88,18 +88,18 @@ for (const { name, close } of closings)
       broker.enable(() => undefined)
       for (const row of [urgent, waiting]) {
         await write(put('evaluations', row)).durable
-        broker.add(row)
+        broker.enqueue(row)
       }
       await write(close(urgent)).durable
-      assert.deepEqual(broker.take(), { id: waiting.ID, superseded: [] })
-      assert.deepEqual([broker.hasDue, broker.take()], [false, undefined])
+      assert.deepEqual(broker.dequeue(), { id: waiting.ID, superseded: [] })
+      assert.deepEqual([broker.hasReady, broker.dequeue()], [false, undefined])
     })
 
 test('evaluation broker: evaluations that are over are not taken', async () => {
   const { broker, write } = await aBroker()
   broker.enable(() => undefined)
   await write(put('evaluations', pending())).durable
-  broker.add(pending())
+  broker.enqueue(pending())
   await write(put('evaluations', pending({ Status: 'complete' }))).durable
-  assert.equal(broker.take(), undefined)
+  assert.equal(broker.dequeue(), undefined)
 })

@@ -33,7 +33,7 @@ async function aLoop(placementsMax?: number) {
       log,
       capacity,
       broker: new EvaluationBroker({ store, clock }),
-      elapsedNs: () => (elapsedNs += 7),
+      monotonicNs: () => (elapsedNs += 7),
       ...(placementsMax !== undefined && { placementsMax }),
     })
   const loop = newLoop()
@@ -147,7 +147,7 @@ async function aBlockedJob() {
   await world.write(node(1), ...submitted(aHugeJob(), { ID: anId('eval', 1) }))
   world.loop.start()
   await world.reached(anId('eval', 1), 'complete')
-  const [blocked] = world.store.tables.evaluations.rowsIn('status', 'blocked')
+  const [blocked] = world.store.tables.evaluations.rowsByIndex('status', 'blocked')
   const blockedId = blocked?.ID ?? assert.fail('nothing is blocked')
   const snapshot = (): number => world.store.tables.evaluations.get(blockedId).SnapshotIndex
   return { ...world, blockedId, snapshot }

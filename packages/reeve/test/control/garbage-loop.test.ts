@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GarbageLoop } from '../../src/control/index.ts'
+import { GarbageCollectionLoop } from '../../src/control/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob, anEvaluation, anId } from '../build/index.ts'
@@ -12,7 +12,11 @@ async function aWorld() {
   const { store, clock, engine } = await aStore()
   const logged: string[] = []
   const note = (_fields: object, message: string): void => void logged.push(message)
-  const loop = new GarbageLoop({ store, clock, log: { info: note, warn: note, error: note } })
+  const loop = new GarbageCollectionLoop({
+    store,
+    clock,
+    log: { info: note, warn: note, error: note },
+  })
   const time = nsFromMs(clock.nowMs())
   const job = aJob()
   await store.commit({

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Input, Job } from '@reeve/contract'
 import { ClockLoop, PeriodicLoop } from '../../src/control/index.ts'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
-import { namespacedKey, put, withJobRows } from '../../src/state/index.ts'
+import { namespacedKey, put, withDerivedRows } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { ofJob, PARAMETERIZED, register } from '../api/cluster.ts'
 import { createTestServer, type TestServer } from '../api/harness.ts'
@@ -38,11 +38,11 @@ async function aWorld({ disk = new MemoryDisk(), laterMs = 0 }: WorldOptions = {
   const errors: unknown[] = []
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: (fields: object) => void errors.push(fields) }
-  const loop = new PeriodicLoop({ store, clock, ids, log, offsetAt: createTimeZoneOffset() })
+  const loop = new PeriodicLoop({ store, clock, ids, log, utcOffsetAt: createTimeZoneOffset() })
   const settle = async (): Promise<void> => {
     for (let quiet = 0; quiet < 5; quiet++) {
       const before = store.index
-      await store.settled()
+      await store.whenDurable()
       await setImmediate()
       if (store.index !== before) quiet = 0
     }
@@ -61,7 +61,7 @@ async function aWorld({ disk = new MemoryDisk(), laterMs = 0 }: WorldOptions = {
     },
     launches: (jobId = 'web') =>
       store.tables.jobs
-        .rowsIn('parent', namespacedKey('default', jobId))
+        .rowsByIndex('parent', namespacedKey('default', jobId))
         .map(({ ID }) => (Number(ID.split('periodic-')[1]) * 1_000 - startMs) / MINUTE_MS)
         .toSorted((a, b) => a - b),
     async register(job) {
@@ -78,10 +78,10 @@ async function end({ server }: World, childId: string): Promise<void> {
     by: 'system',
     cause: undefined,
     changes: () =>
-      withJobRows(
+      withDerivedRows(
         store.tables,
         store.tables.evaluations
-          .rowsIn('job', namespacedKey('default', childId))
+          .rowsByIndex('job', namespacedKey('default', childId))
           .map((row) => put('evaluations', { ...row, Status: 'complete' })),
       ),
   })
@@ -222,7 +222,7 @@ test('periodic: an update of something else loses no launch', async () => {
   await world.register({ Periodic: { Spec: '* * * * *' }, Priority: 20 })
   const { store, clock, ids } = world.server.context
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  new PeriodicLoop({ store, clock, ids, log, offsetAt: () => 0 }).start()
+  new PeriodicLoop({ store, clock, ids, log, utcOffsetAt: () => 0 }).start()
   await world.pass(SECOND_MS, SECOND_MS)
   assert.deepEqual(world.launches(), [1])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { NodeRegistration, NodeStatus } from '@reeve/contract'
-import { Presence } from '../../src/control/index.ts'
+import { HeartbeatMonitor } from '../../src/control/index.ts'
 import { registerNode } from '../../src/workload/index.ts'
 import { withScheduler } from '../api/cluster.ts'
 import { createTestServer } from '../api/harness.ts'
@@ -16,13 +16,13 @@ export async function aWorld() {
   const { tables } = store
   const quiet = (): void => undefined
   const log = { info: quiet, warn: quiet, error: quiet }
-  const presence = new Presence({ store, clock, ids, log })
+  const presence = new HeartbeatMonitor({ store, clock, ids, log })
   presence.start()
   /** Nodes whose heartbeats come. */
   const beating = new Set<string>()
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 1_000) {
-      for (const id of beating) presence.seen(id)
+      for (const id of beating) presence.recordHeartbeat(id)
       server.clock.advance(Math.min(left, 1_000))
       await setImmediate()
       await settle()
@@ -47,7 +47,7 @@ export async function aWorld() {
         joinToken: 'join',
       })
       assert.ok(registered.ok)
-      presence.seen(id)
+      presence.recordHeartbeat(id)
       beating.add(id)
       await pass(1)
     },

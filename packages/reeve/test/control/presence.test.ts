@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Input, Job } from '@reeve/contract'
-import { DEFAULT_PRESENCE, Presence } from '../../src/control/index.ts'
+import { DEFAULT_HEARTBEAT_SETTINGS, HeartbeatMonitor } from '../../src/control/index.ts'
 import { put } from '../../src/state/index.ts'
 import { NodeSessions, updateAllocations } from '../../src/workload/index.ts'
 import { aGroup, aNode, anId } from '../build/index.ts'
@@ -11,7 +11,7 @@ import { aWorld } from './presence-world.ts'
 const NODE = anId('node', 1)
 const OTHER = anId('node', 2)
 const SECOND_NS = 1e9
-const { heartbeatMsMin: BEAT_MS, graceMs, returnMs } = DEFAULT_PRESENCE
+const { heartbeatMsMin: BEAT_MS, graceMs, failoverTtlMs } = DEFAULT_HEARTBEAT_SETTINGS
 const SILENT_MS = BEAT_MS + graceMs
 
 function waiting(lostAfterNs: number, Reconcile = 'best_score'): Input<Job> {
@@ -215,11 +215,16 @@ test('presence: after a start nodes have a minute to come back', async () => {
   beating.clear()
   const quiet = (): void => undefined
   const { store, clock, ids } = context
-  const next = new Presence({ store, clock, ids, log: { info: quiet, warn: quiet, error: quiet } })
+  const next = new HeartbeatMonitor({
+    store,
+    clock,
+    ids,
+    log: { info: quiet, warn: quiet, error: quiet },
+  })
   next.start()
-  await pass(returnMs - 2_000)
+  await pass(failoverTtlMs - 2_000)
   assert.deepEqual([statusOf(NODE), statusOf(OTHER)], ['ready', 'ready'])
-  next.seen(OTHER)
+  next.recordHeartbeat(OTHER)
   await pass(5_000)
   assert.deepEqual([statusOf(NODE), statusOf(OTHER)], ['down', 'ready'])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { DEFAULT_PRESENCE } from '../../src/control/index.ts'
+import { DEFAULT_HEARTBEAT_SETTINGS } from '../../src/control/index.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { isTerminal, LIMITS, type AllocationRow } from '../../src/model/index.ts'
 import { namespacedKey } from '../../src/state/index.ts'
@@ -9,7 +9,7 @@ import { ofJob, register } from '../api/cluster.ts'
 import { aGroup, anId } from '../build/index.ts'
 import { aWorld } from './presence-world.ts'
 
-const { heartbeatMsMin, graceMs } = DEFAULT_PRESENCE
+const { heartbeatMsMin, graceMs } = DEFAULT_HEARTBEAT_SETTINGS
 const NOTICE_MS = heartbeatMsMin + graceMs
 const DELAY_MS = LIMITS.nodeLossDelayMs
 const PROBE_MS = NOTICE_MS + LIMITS.harmlessRunMsMin

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { flagsOf } from '../../src/cli/command-flags.ts'
+import { withGlobalFlags } from '../../src/cli/global-flags.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
-import { expandShorthand } from '../../src/cli/shorthand.ts'
+import { expandRunShorthand } from '../../src/cli/shorthand.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 /** Shown as a mistake. */
@@ -63,7 +63,9 @@ const KNOWN: readonly Known[] = [
     [spec.path, ...(spec.aliases ?? [])].map((path) => ({
       path,
       flags: new Set(
-        flagsOf(spec).flatMap(({ usage }) => usage.match(/(?<![\w-])--?[a-z][\w-]*/g) ?? []),
+        withGlobalFlags(spec).flatMap(
+          ({ usage }) => usage.match(/(?<![\w-])--?[a-z][\w-]*/g) ?? [],
+        ),
       ),
       passesOn: spec.path.endsWith('exec') || spec.path.endsWith('action'),
     })),
@@ -73,7 +75,7 @@ const KNOWN: readonly Known[] = [
 
 /** Returns what is wrong with a command line; undefined if it is valid. */
 function problemOf(given: readonly string[]): string | undefined {
-  const words = expandShorthand(given)
+  const words = expandRunShorthand(given)
   const [first = ''] = words
   if (!/^[a-z]/.test(first) || first === 'help' || first === 'options') return undefined
   const endOfNames = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))

@@ -17,7 +17,7 @@ import {
 import { err } from '@reeve/kit/result.ts'
 import { BUILTINS as NATIVE_BUILTINS, STANDARD_IMPORTS } from '@reeve/native-policy'
 import { BUILTINS as OPA_BUILTINS } from '@reeve/rego'
-import { listedFlagsOf } from '../../src/cli/command-flags.ts'
+import { helpFlags } from '../../src/cli/global-flags.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
 import {
@@ -26,14 +26,14 @@ import {
   PIPELINING_LIMITS,
   SCHEDULER_LIMITS,
 } from '../../src/http/index.ts'
-import { CONTAINER_SETTINGS } from '../../src/drivers/docker/container-settings.ts'
-import { EXEC_SETTINGS } from '../../src/drivers/exec/exec-config.ts'
-import { RAW_EXEC_SETTINGS } from '../../src/drivers/raw-exec/config.ts'
-import { FILE_BLOCKS } from '../../src/jobspec/documentation/file-blocks.ts'
+import { CONTAINER_SETTINGS } from '../../src/drivers/docker/docker-config.ts'
+import { EXEC_SETTINGS } from '../../src/drivers/exec/exec-driver.ts'
+import { RAW_EXEC_SETTINGS } from '../../src/drivers/raw-exec/raw-exec-config.ts'
+import { FILE_BLOCKS } from '../../src/jobspec/documentation/job-blocks.ts'
 import { jobFunctions } from '../../src/jobspec/functions/functions.ts'
 import { JOB } from '../../src/jobspec/schema/job.ts'
-import type { BlockTable } from '../../src/jobspec/schema/table.ts'
-import { limitOptions } from '../../src/main/config/limit-options.ts'
+import type { BlockMapping } from '../../src/jobspec/schema/block-mapping.ts'
+import { limitOptions } from '../../src/main/config/server-options.ts'
 import { describeFilePath } from '../../src/main/config/option.ts'
 import { optionEntries, options } from '../../src/main/config/options.ts'
 import { LIMITS } from '../../src/model/index.ts'
@@ -87,7 +87,7 @@ function assertSame(documented: readonly string[], present: readonly string[], w
 // Job files
 
 /** Every block that may stand in a job, with the table of its arguments; undefined if free. */
-function blocksOf(table: BlockTable, found = new Map<string, BlockTable | undefined>()) {
+function blocksOf(table: BlockMapping, found = new Map<string, BlockMapping | undefined>()) {
   for (const [name, row] of Object.entries(table.blocks)) {
     if (found.has(name)) continue
     const inner = row.form === 'free' ? undefined : row.table
@@ -160,7 +160,7 @@ test('docs/reference/cli: the flags of each command are those of the program', a
     const page = pages.get(spec.path.split(' ')[0] ?? '') ?? ''
     const section = page.split(/^## /m).find((part) => part.startsWith(`${spec.path}\n`)) ?? ''
     const own = namesIn(section, 'Flag')
-    const present = listedFlagsOf(spec).map(({ usage }) => usage)
+    const present = helpFlags(spec).map(({ usage }) => usage)
     const missing = present.filter((usage) => !own.includes(usage) && !common.includes(usage))
     const stray = own.filter((usage) => !present.includes(usage) && usage !== '-h, --help')
     assert.deepEqual({ missing, stray }, { missing: [], stray: [] }, spec.path)

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { NodeFacts } from '../../src/agent/node-facts.ts'
+import type { NodeInfo } from '../../src/agent/node-info.ts'
 import { taskPaths } from '../../src/agent/store/workspace.ts'
 import { buildEnvironment } from '../../src/agent/task/environment.ts'
 import { anAssignment, aTask } from '../build/agent.ts'
 
 const PAGE = join(import.meta.dirname, '../../../../docs/reference/drivers.md')
 
-const node: NodeFacts = {
+const node: NodeInfo = {
   ID: 'node-id',
   Name: 'node-1',
   Region: 'global',
@@ -65,7 +65,7 @@ function environment(): readonly string[] {
     assignment,
     task,
     node,
-    paths: taskPaths('/data', { allocationId: assignment.allocation.ID, task: 'web' }),
+    hostPaths: taskPaths('/data', { allocationId: assignment.allocation.ID, task: 'web' }),
     isolation: 'none',
     network: {
       address: '172.26.0.2',

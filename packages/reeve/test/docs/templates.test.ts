@@ -37,8 +37,8 @@ function functions(): TemplateFunctions {
     },
     namespace: 'default',
     nowMs: Date.parse('2026-01-02T03:04:05Z'),
-    find: (topic, name) => answers.get(`${topic} ${name}`) ?? null,
-    file: (path) => (path === 'local/motd' ? 'Welcome\n' : undefined),
+    lookUp: (topic, name) => answers.get(`${topic} ${name}`) ?? null,
+    includeFile: (path) => (path === 'local/motd' ? 'Welcome\n' : undefined),
   })
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
-import { nodeFetch } from '../../src/cli/node-fetch.ts'
+import { createNodeFetch } from '../../src/cli/node-fetch.ts'
 import {
   AUTHORITY_FILE,
   certificate,
@@ -65,7 +65,7 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
   ).catch((thrown: unknown) => {
     throw new Error(`${place.name} did not start: ${agent.output()}`, { cause: thrown })
   })
-  const client = createClient({ address, fetch: nodeFetch(BELIEVED) })
+  const client = createClient({ address, fetch: createNodeFetch(BELIEVED) })
   return { ...agent, address, client, dataDirectory: data }
 }
 

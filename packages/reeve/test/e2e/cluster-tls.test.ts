@@ -5,7 +5,7 @@ import { request as ask } from 'node:https'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { connect } from 'node:tls'
-import { HOP_HEADER } from '../../src/cluster/index.ts'
+import { FORWARDED_HEADER } from '../../src/cluster/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { certificate, certificateFiles, type Holder } from '../build/certificates.ts'
 import { startPostgres, whyNoPostgres } from '../build/postgres.ts'
@@ -41,7 +41,7 @@ test('cluster: servers and nodes that prove themselves by certificates', { skip 
 
   // A write by way of the follower, and whom the audit log names for it.
   await put(follower, 'far', {})
-  await put(leader, 'near', { [HOP_HEADER]: `${Date.now()}.x.MTAuMC4wLjE.eA.forged` })
+  await put(leader, 'near', { [FORWARDED_HEADER]: `${Date.now()}.x.MTAuMC4wLjE.eA.forged` })
   assert.deepEqual(await addressesOf(follower), { far: FAR, near: FAR })
 
   // A node by way of the follower; one that is none by its certificate is not let in.
@@ -54,7 +54,7 @@ test('cluster: servers and nodes that prove themselves by certificates', { skip 
   )
   const why = /it answered 403: nodes of this cluster prove themselves with a certificate/
   await until('a refusal', () => why.test(stranger.output()) || undefined, PATIENT_MS)
-  assert.match(follower.output(), /a connection was turned away/)
+  assert.match(follower.output(), /rejected a connection/)
   assert.deepEqual(await nodesAt(leader), ['client'])
 
   // Certificates are renewed while it runs.

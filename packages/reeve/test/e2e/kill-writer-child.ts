@@ -33,15 +33,15 @@ say('opening')
 // Small, so that kills also strike while tables are merged, and log files begun and removed.
 const engine = await openEmbeddedEngine(directory, {
   writeBufferBytes: 128 * 1024,
-  fileBytesMax: 1024 * 1024,
+  segmentBytesMax: 1024 * 1024,
 })
 state = {
-  index: engine.opened.lastIndex,
+  index: engine.initialPosition.lastIndex,
   balances: await model.restoredBalances(engine),
   blobs: new Map(),
 }
 for (const account of state.balances.keys()) dirty.add(account)
-say('opened', engine.opened.lastIndex)
+say('opened', engine.initialPosition.lastIndex)
 await Promise.all([appendForever(engine), keepForever(engine)])
 
 async function appendForever(into: StorageEngine): Promise<never> {

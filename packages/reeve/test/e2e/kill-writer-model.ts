@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LogEntry, StorageEngine } from '../../src/state/index.ts'
-import { storedTextOf } from '../../src/state/stored-row.ts'
+import { joinStoredRow } from '../../src/state/commit.ts'
 
 /**
  * What the killed writer writes, as a function of the index alone, so that a reader can say what
@@ -73,9 +73,9 @@ export function rowText(row: AccountRow): string {
 export async function restoredBalances(engine: StorageEngine): Promise<Map<string, number>> {
   const balances = new Map(modelAtStart().balances)
   for await (const page of engine.load()) {
-    for (const row of page) setBalance(balances, JSON.parse(storedTextOf(row)))
+    for (const row of page) setBalance(balances, JSON.parse(joinStoredRow(row)))
   }
-  for await (const { text } of engine.read(engine.opened.checkpoint.upTo + 1)) {
+  for await (const { text } of engine.read(engine.initialPosition.checkpoint.upTo + 1)) {
     const { rows } = JSON.parse(text)
     for (const row of rows) setBalance(balances, row)
   }

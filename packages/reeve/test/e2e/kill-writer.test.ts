@@ -41,16 +41,19 @@ test('a writer that is killed again and again loses nothing and leaves nothing h
     }
     acknowledged = Math.max(acknowledged, told.durable)
     const lastIndex = await lookAtCopy(directory, async (engine) => {
-      assert.ok(engine.opened.lastIndex >= acknowledged, `kill ${kill}: acknowledged and lost`)
-      assert.ok(engine.opened.lastIndex >= found, `kill ${kill}: the index went back`)
-      while (expected.index < engine.opened.lastIndex) {
+      assert.ok(
+        engine.initialPosition.lastIndex >= acknowledged,
+        `kill ${kill}: acknowledged and lost`,
+      )
+      assert.ok(engine.initialPosition.lastIndex >= found, `kill ${kill}: the index went back`)
+      while (expected.index < engine.initialPosition.lastIndex) {
         const transfer = model.nextTransfer(expected)
         written.set(transfer.entry.index, transfer.entry)
         expected = transfer.after
       }
       await assertEqualsModel(engine, expected)
       await assertLogEquals(engine, written)
-      return engine.opened.lastIndex
+      return engine.initialPosition.lastIndex
     })
     found = lastIndex
     experiment.count('kills')
@@ -139,12 +142,13 @@ async function assertEqualsModel(engine: Engine, expected: model.Model): Promise
 
 /** Every entry still kept says exactly what was appended, and none is missing. */
 async function assertLogEquals(engine: Engine, written: Map<number, LogEntry>): Promise<void> {
-  let index = engine.opened.firstIndex
+  let index = engine.initialPosition.firstIndex
   for await (const entry of engine.read(1)) {
     assert.deepEqual(entry, { ...written.get(index), blobs: [] })
     index++
   }
   // Entries that were trimmed stay so.
-  for (const past of written.keys()) if (past < engine.opened.firstIndex) written.delete(past)
-  assert.equal(index, engine.opened.lastIndex + 1)
+  for (const past of written.keys())
+    if (past < engine.initialPosition.firstIndex) written.delete(past)
+  assert.equal(index, engine.initialPosition.lastIndex + 1)
 }

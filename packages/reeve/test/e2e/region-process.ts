@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
-import { nodeFetch } from '../../src/cli/node-fetch.ts'
+import { createNodeFetch } from '../../src/cli/node-fetch.ts'
 import {
   AUTHORITY_FILE,
   certificate,
@@ -59,7 +59,7 @@ export async function startRegion(t: TestContext, place: RegionPlace): Promise<R
     return answer?.status === 200 || undefined
   }
   await until(`${place.region} to answer`, answers, START_MS_MAX)
-  const client = createClient({ address, token: SECRET, fetch: nodeFetch(BLINDLY) })
+  const client = createClient({ address, token: SECRET, fetch: createNodeFetch(BLINDLY) })
   return { ...agent, address, client }
 }
 

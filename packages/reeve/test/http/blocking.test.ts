@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ParkedQueries, waitMs } from '../../src/http/pipeline/blocking.ts'
-import { Hold } from '../../src/http/lifecycle.ts'
+import { WaitHandle } from '../../src/http/transport/shutdown.ts'
 import { QueryError } from '../../src/http/query.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { aNamespace, aStore, turn, write } from '../build/store.ts'
@@ -12,7 +12,7 @@ async function aQuery(minIndex: number, wait?: string) {
   const { store, clock, engine } = await aStore()
   await write(store, [aNamespace('first')]).durable
   const table = store.tables.namespaces
-  const hold = new Hold()
+  const hold = new WaitHandle()
   let answered: number | undefined
   const watched = { index: () => table.lastIndex, watch: [{ table: 'namespaces' }] }
   const parked = new ParkedQueries({ store, clock, random })
@@ -34,7 +34,7 @@ test('blocking: an index below the current one answers at once', async () => {
   await write(store, [aNamespace('a')]).durable
   await write(store, [aNamespace('b')]).durable
   const watched = { index: () => store.tables.namespaces.lastIndex, watch: [] }
-  const hold = new Hold()
+  const hold = new WaitHandle()
   const parked = new ParkedQueries({ store, clock, random })
   const request = { minIndex: 1, wait: undefined }
   assert.deepEqual(await parked.waitForIndex('a', request, hold, watched), {
@@ -46,7 +46,7 @@ test('blocking: an index below the current one answers at once', async () => {
 test('blocking: the current index waits until a commit of what was read is durable', async () => {
   const { store, engine, answered, done } = await aQuery(1)
   assert.equal(answered(), undefined)
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   write(store, [aNamespace('second')])
   await held.started
   await turn()
@@ -74,22 +74,22 @@ test('blocking: as many queries wait as the limit, and one more is answered at o
   for (let query = 1; query < LIMITS.parkedQueriesMax; query += 1) parked.slots.acquire('others')
   const request = { minIndex: 1, wait: undefined }
   assert.ok(parked.shouldBlock(request, watched))
-  const hold = new Hold()
+  const hold = new WaitHandle()
   const last = parked.waitForIndex('a', request, hold, watched)
   assert.equal(parked.count, LIMITS.parkedQueriesMax)
   assert.equal(parked.shouldBlock(request, watched), false)
-  assert.deepEqual(await parked.waitForIndex('b', request, new Hold(), watched), {
+  assert.deepEqual(await parked.waitForIndex('b', request, new WaitHandle(), watched), {
     index: 1,
     wokenBy: undefined,
   })
-  hold.end()
+  hold.cancel()
   await last
 })
 
 test('blocking: a caller that has gone leaves nothing behind', async () => {
   const { store, hold, parked, done } = await aQuery(1)
   assert.equal(parked.count, 1)
-  hold.end()
+  hold.cancel()
   await done
   assert.equal(parked.count, 0)
   assert.equal(store.watches.size, 0)

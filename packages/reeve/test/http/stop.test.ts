@@ -4,23 +4,23 @@ import { Agent, get, type IncomingMessage } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import test from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Lifecycle, STOP_MS_MAX } from '../../src/http/lifecycle.ts'
-import { createShell } from '../../src/http/server.ts'
+import { GracefulShutdown, SHUTDOWN_GRACE_MS } from '../../src/http/transport/shutdown.ts'
+import { createHttpServer } from '../../src/http/server.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aPipeline } from '../build/pipeline.ts'
 
 async function aListeningShell() {
-  const lifecycle = new Lifecycle()
-  const app = createShell({
+  const lifecycle = new GracefulShutdown()
+  const app = createHttpServer({
     pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
-    plainHttp: false,
+    usesPlainHttp: false,
     isDraining: () => lifecycle.isDraining,
     observerOf: () => () => undefined,
-    upgrades: () => true,
+    isUpgrade: () => true,
   })
-  lifecycle.follow(app.server)
+  lifecycle.track(app.server)
   const slow = { asked: Promise.withResolvers<void>(), answer: Promise.withResolvers<string>() }
   app.post('/body', () => 'read')
   app.get('/slow', () => {
@@ -109,7 +109,7 @@ for (const { name, event, head } of HANGING)
     const { closed } = await aCaller(shell, { event, head: [...head, 'host: x'] })
     shell.lifecycle.drain()
     const stopped = shell.close()
-    shell.clock.advance(STOP_MS_MAX - 1)
+    shell.clock.advance(SHUTDOWN_GRACE_MS - 1)
     assert.equal(await Promise.race([stopped.then(() => 'stopped'), someTurns()]), 'waits')
     shell.clock.advance(1)
     await stopped

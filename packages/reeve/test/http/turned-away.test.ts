@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { createServer, get as getSecurely } from 'node:https'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { TurnedAway } from '../../src/http/turned-away.ts'
+import { RejectedConnectionLog } from '../../src/http/transport/rejected-connections.ts'
 import { atEnd } from '../build/at-end.ts'
 import { certificate } from '../build/certificates.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
@@ -20,7 +20,7 @@ async function aPickyPort(t: TestContext) {
     debug: () => assert.fail('it is told to everybody'),
     info: (fields: object) => void told.push(String(Reflect.get(fields, 'why'))),
   }
-  new TurnedAway({ log, clock }).follow(server)
+  new RejectedConnectionLog({ log, clock }).logTlsErrors(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   atEnd(t, () => void server.close())
   const at = server.address()
@@ -28,7 +28,7 @@ async function aPickyPort(t: TestContext) {
   return { server, clock, told, port: at.port }
 }
 
-const HTTP = 'it speaks HTTP, and this port HTTPS'
+const HTTP = 'it sent plain HTTP to an HTTPS port'
 const UNSIGNED = 'its certificate is not signed by an authority of tls.ca_file'
 const PURPOSE = 'its certificate has an extended key usage without clientAuth'
 

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { argv, stdout } from 'node:process'
 import { systemClock } from '../build/agent.ts'
-import { ExitWatch } from '../../src/drivers/native/exit-watch.ts'
+import { ExitWatcher } from '../../src/drivers/native/exit-watcher.ts'
 
 /** More than a look at one record takes. */
 const READS = 50
@@ -12,7 +12,7 @@ const READS = 50
  * further file, and then while it may again. Says each time what it was told.
  */
 const [dir = '', pid, startTime] = argv.slice(2)
-const exits = new ExitWatch(dir, systemClock)
+const exits = new ExitWatcher(dir, systemClock)
 const shim = { pid: Number(pid), startTime: Number(startTime) }
 const told: string[] = []
 const { signal } = new AbortController()
@@ -20,14 +20,14 @@ const { signal } = new AbortController()
 void exits.wait('living', shim, signal).then(() => told.push('living'))
 await othersRead()
 const taken = takeAll()
-exits.look('living')
+exits.check('living')
 const gone = exits
   .wait('gone', { pid: shim.pid, startTime: 1 }, signal)
   .then((record) => told.push(`gone with ${record?.code}`))
 await othersRead()
 const whileScarce = [...told]
 for (const file of taken) closeSync(file)
-exits.look('gone')
+exits.check('gone')
 await gone
 stdout.write(JSON.stringify({ whileScarce, later: told }), () => process.exit())
 

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BridgeNetwork } from '../../src/agent/network/bridge-network.ts'
-import { bridgeSettings } from '../../src/agent/network/bridge-rules.ts'
+import { toBridgeSettings } from '../../src/agent/network/firewall.ts'
 import { SILENT_LOG } from '../build/agent.ts'
 import { until } from '../build/until.ts'
 import {
@@ -30,13 +30,13 @@ const THIRD = '00000000-0000-4000-8000-000000000004'
 /** Some kernels put devices that lead nowhere into every new namespace. */
 const UNUSED = /^(ifb|tunl|sit|gre|gretap|erspan|ip_vti|ip6|dummy)/
 
-const settings = bridgeSettings({ name: 'reeve0', subnet: '172.30.64.0/20', hairpin: true })
+const settings = toBridgeSettings({ name: 'reeve0', subnet: '172.30.64.0/20', hairpin: true })
 
 makeMachine()
 sh('iptables -P FORWARD DROP')
 const filterBefore = sh('iptables -S')
 const networks = aBridge()
-const offers = await networks.probe()
+const offers = await networks.probeModes()
 const first = await networks.setUp(
   request(FIRST, [port('127.0.0.1', 20_001), port(MACHINE, 20_003)]),
 )
@@ -64,7 +64,7 @@ const reached = {
   itselfByItsPort: askFrom(SECOND, MACHINE, 20_002),
 }
 
-await networks.setUpAlone(ALONE)
+await networks.setUpLoopbackOnly(ALONE)
 const links: readonly { ifname: string; flags: readonly string[] }[] = JSON.parse(
   sh(`ip -n ${ALONE} -json link`),
 )
@@ -84,7 +84,7 @@ const afterFlush = {
 
 await stopServers()
 const next = aBridge()
-await next.open()
+await next.loadState()
 const found = next.find(FIRST)
 for (const id of [FIRST, SECOND, THIRD, ALONE, FIRST]) await next.tearDown(id)
 const isGone = await access(first.namespacePath).then(

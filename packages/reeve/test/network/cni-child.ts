@@ -50,8 +50,8 @@ await writeFile(
   }),
 )
 const networks = aCni()
-await networks.open()
-const offers = await networks.probe()
+await networks.loadState()
+const offers = await networks.probeModes()
 const network = await networks.setUp({
   allocationId: ID,
   mode: 'cni/own',
@@ -76,7 +76,7 @@ const given = await leftovers()
 await stopServers()
 // The next agent removes what this one set up.
 const next = aCni()
-await next.open()
+await next.loadState()
 const found = next.find(ID)
 await next.tearDown(ID)
 const ended = await leftovers()

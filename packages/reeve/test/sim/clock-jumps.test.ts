@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { simulate } from '../../sim/simulation.ts'
-import { clockOptionsOf } from '../../sim/sizes.ts'
+import { clockOptionsOf, simulate } from '../../sim/simulation.ts'
 
 /** More of them are lived by `npm run sim -- --clocks`; see docs/contributing/simulation.md. */
 const SEEDS = 16

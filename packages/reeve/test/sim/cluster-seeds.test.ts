@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clusterOptionsOf } from '../../sim/sizes.ts'
-import { simulate, type SimulationResult } from '../../sim/simulation.ts'
+import { clusterOptionsOf, simulate, type SimulationResult } from '../../sim/simulation.ts'
 
 /** More of them are lived by `npm run sim -- --cluster`; see docs/contributing/simulation.md. */
 const SEEDS = 20

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { namespacedKey } from '../../src/state/index.ts'
 import { registerJob, scaleJob, stopJob } from '../../src/workload/index.ts'
-import type { Leader } from '../../sim/leader.ts'
+import type { SimLeader } from '../../sim/sim-leader.ts'
 import { CALLER, findRejection, SIMULATED_ORIGIN } from '../../sim/operations.ts'
 import { SingleServer } from '../../sim/single-server.ts'
 import { World } from '../../sim/world.ts'
@@ -18,7 +18,7 @@ class PressedWorld {
 
   static async start(): Promise<PressedWorld> {
     const pressed = new PressedWorld()
-    pressed.world.calm()
+    pressed.world.stopFaults()
     await pressed.#server.open()
     await pressed.pass()
     return pressed
@@ -30,21 +30,21 @@ class PressedWorld {
       servers.push(new SingleServer(world))
       return servers[0] ?? assert.fail()
     }
-    this.world = new World({ seed: 1, nodes: 4, serve })
+    this.world = new World({ seed: 1, nodes: 4, createBackend: serve })
     this.#server = servers[0] ?? assert.fail()
   }
 
-  get leader(): Leader {
+  get leader(): SimLeader {
     return this.world.leader ?? assert.fail('a calm world has a leader')
   }
 
   async pass(ms = STEP_MS): Promise<void> {
-    await this.world.clock.advance(ms, this.world.isOver)
+    await this.world.clock.advance(ms, this.world.hasFailed)
     assert.equal(this.world.violation, undefined)
   }
 
   async use(share: number): Promise<void> {
-    this.#server.useMemory(share)
+    this.#server.setMemoryShare(share)
     await this.pass(2_000)
   }
 
@@ -81,7 +81,9 @@ class PressedWorld {
   }
 
   running(jobId: string): number {
-    const rows = this.world.model.allocations.in(`job ${namespacedKey(namespace, jobId)}`)
+    const rows = this.world.expectedState.allocations.inGroup(
+      `job ${namespacedKey(namespace, jobId)}`,
+    )
     return rows.filter(({ ClientStatus }) => ClientStatus === 'running').length
   }
 }
@@ -106,7 +108,7 @@ test('simulation: a server whose memory is short rejects growth, stops jobs, and
   const lost = [...pressed.world.nodes.values()].find((node) => node.driver.running.size > 0)
   lost?.powerOff()
   await pressed.pass(60_000)
-  const { allocations } = pressed.world.model
+  const { allocations } = pressed.world.expectedState
   assert.equal(allocations.byKey.size, 4, 'a lost allocation is not replaced while memory is short')
 
   await pressed.use(STILL_FULL)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { livePoison } from '../../sim/poison.ts'
+import { simulatePoisonJob } from '../../sim/poison.ts'
 
 const SEEDS = 6
 const NODES = 6
@@ -10,7 +10,7 @@ const NODES_LOST_MAX = 2
 test(`simulation: in ${SEEDS} clusters a job that stops its nodes gets two of them, and others go on`, async () => {
   let crashes = 0
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const result = await livePoison(seed, NODES)
+    const result = await simulatePoisonJob(seed, NODES)
     crashes += result.crashes
     assert.equal(result.violation, undefined, `seed ${seed}`)
     assert.ok(
@@ -18,7 +18,7 @@ test(`simulation: in ${SEEDS} clusters a job that stops its nodes gets two of th
       `seed ${seed} lost ${result.nodesLost} of ${NODES} nodes`,
     )
     assert.equal(result.isQuarantined, true, `seed ${seed}`)
-    assert.deepEqual(result.harmed, [], `seed ${seed}`)
+    assert.deepEqual(result.affectedJobs, [], `seed ${seed}`)
   }
   assert.ok(crashes > SEEDS, 'the leader has died many times')
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { simulate, type SimulationResult } from '../../sim/simulation.ts'
-import { smallOptionsOf } from '../../sim/sizes.ts'
+import { simulate, type SimulationResult, smallOptionsOf } from '../../sim/simulation.ts'
 
 /** More of them are lived by `npm run sim`; see docs/contributing/simulation.md. */
 const SEEDS = 60

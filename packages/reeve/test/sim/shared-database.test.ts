@@ -1,7 +1,7 @@
 import { DatabaseLink } from '../../sim/cluster/database-link.ts'
 import { SharedDatabase } from '../../sim/cluster/shared-database.ts'
 import { SimProcess } from '../../sim/cluster/sim-process.ts'
-import { Draws } from '../../sim/draws.ts'
+import { RandomStream } from '../../sim/random-stream.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 import { leaseStoreSuite } from '../suites/lease-store.ts'
 import { storageEngineSuite } from '../suites/storage-engine.ts'
@@ -9,10 +9,10 @@ import { storageEngineSuite } from '../suites/storage-engine.ts'
 const TROUBLE = {
   delayMsMax: 0,
   lossChance: 0,
-  answerLossChance: 0,
+  responseLossChance: 0,
   lateChance: 0,
-  isAway: false,
-  strike: undefined,
+  isDown: false,
+  interruptWrite: undefined,
 }
 const NOTHING = (): undefined => undefined
 
@@ -24,7 +24,7 @@ storageEngineSuite('simulated PostgreSQL', (t) => {
     open: async () => {
       const engine = await link.openEngine()
       const held = await link.lease.acquire({ holder: 'suite', address: '', ttlMs: 0 })
-      await engine.lead(held?.term ?? 0)
+      await engine.beginTerm(held?.term ?? 0)
       return engine
     },
   }
@@ -42,17 +42,17 @@ function aDatabase() {
   let aheadMs = 0
   const database = new SharedDatabase({
     nowMs: () => clock.nowMs + aheadMs,
-    appended: NOTHING,
-    moved: NOTHING,
+    onAppended: NOTHING,
+    onLeaseChanged: NOTHING,
   })
   const link = new DatabaseLink({
-    world: clock,
-    process: new SimProcess({ world: clock, rate: 1, skew: { ms: 0 } }),
+    virtualClock: clock,
+    process: new SimProcess({ virtualClock: clock, rate: 1, skew: { ms: 0 } }),
     name: 'suite',
     database,
-    draws: new Draws(1, 'database'),
-    trouble: TROUBLE,
-    isCut: () => false,
+    random: new RandomStream(1, 'database'),
+    conditions: TROUBLE,
+    isPartitioned: () => false,
   })
   const state = { isOver: false }
   const run = async (): Promise<void> => {

@@ -25,7 +25,7 @@ function contentOf({ tables, index }: Store) {
   return {
     index,
     rows: [namespaces, allocations].map((table) =>
-      [...table.keys()].map((key) => [key, table.createIndexOf(key), table.bodyOf(key)]),
+      [...table.keys()].map((key) => [key, table.createIndexOf(key), table.rowJsonOf(key)]),
     ),
     indexes: [namespaces.lastIndex, allocations.lastIndex],
   }
@@ -101,7 +101,7 @@ test('checkpoint parts: a crash after any part of any checkpoint loses nothing',
           assert.deepEqual(contentOf(store), before)
         }
       }
-      await store.settled()
+      await store.whenDurable()
       const before = contentOf(store)
       assert.deepEqual(contentOf((await aPartedStore(disk)).store), before)
     }),
@@ -119,5 +119,5 @@ test('checkpoint parts: rows that the log brings back share what they have in co
   const [x, y] = ['x', 'y'].map((key) => allocations.entry(key))
   assert.notEqual(x?.common, '')
   assert.equal(x?.common, y?.common)
-  assert.equal(allocations.bodyOf('x'), store.tables.allocations.bodyOf('x'))
+  assert.equal(allocations.rowJsonOf('x'), store.tables.allocations.rowJsonOf('x'))
 })

@@ -6,7 +6,7 @@ import {
   jobVersionKey,
   namespacedKey,
   put,
-  withJobRows,
+  withDerivedRows,
   type Change,
 } from '../../src/state/index.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'
@@ -21,7 +21,7 @@ async function aRollout() {
     store.commit({
       by: 'system',
       cause: 'PlanResult',
-      changes: () => withJobRows(store.tables, changes),
+      changes: () => withDerivedRows(store.tables, changes),
     })
   write(put('jobs', job), put('job_versions', job))
   const stored = store.tables.jobs.get(namespacedKey('default', 'web'))

@@ -27,7 +27,7 @@ test('a store that follows shows what the leader committed, and tells who watche
     cause: undefined,
     changes: () => [remove('namespaces', 'a')],
   }).durable
-  follower.follow(await followed(1))
+  follower.applyReplicated(await followed(1))
   clock.advance(1)
   assert.deepEqual(seen, ['- a', '- b', 'a -'])
   assert.deepEqual(streamed, [1, 2, 3])
@@ -51,7 +51,7 @@ test('an observer that unsubscribed receives no more changes; the others still d
   unsubscribes[0]?.()
   unsubscribes[0]?.()
   await write(leader, 'a')
-  leader.abandon(new Fault('storage-closed', 'closed by the test'))
+  leader.abortPending(new Fault('storage-closed', 'closed by the test'))
   assert.deepEqual(seen, ['second a', 'second reset'])
 })
 
@@ -64,7 +64,7 @@ test('a store that follows commits nothing, and writes no checkpoint when it clo
       kind: 'no-leader',
     },
   )
-  follower.follow([await entryOf('a')])
+  follower.applyReplicated([await entryOf('a')])
   await follower.close()
   assert.equal(disk.checkpoint.upTo, 0)
 })
@@ -76,8 +76,8 @@ test('a store that begins to lead goes on where the log ends, and checkpoints th
   await leader.checkpoint()
   await write(leader, 'b')
   // The same disk: what the old leader wrote is there for the new one.
-  const next = await Store.open({ engine: openMemoryEngine({ disk }), clock, follows: true })
-  await next.lead(1)
+  const next = await Store.open({ engine: openMemoryEngine({ disk }), clock, isFollower: true })
+  await next.startLeading(1)
   await write(next, 'c')
   assert.equal(next.index, 3)
   await next.close()
@@ -92,8 +92,8 @@ test('a store that begins to lead goes on where the log ends, and checkpoints th
 test('an entry out of turn is our mistake and is not applied', async () => {
   const follower = await followerOf()
   const entry = await entryOf('a')
-  follower.follow([entry])
-  assert.throws(() => follower.follow([entry]), /entry after entry/)
+  follower.applyReplicated([entry])
+  assert.throws(() => follower.applyReplicated([entry]), /entry after entry/)
 })
 
 async function twoStores(): Promise<{
@@ -111,7 +111,7 @@ async function twoStores(): Promise<{
 }
 
 async function followerOf(disk = new MemoryDisk()): Promise<Store> {
-  return await Store.open({ engine: openMemoryEngine({ disk }), clock, follows: true })
+  return await Store.open({ engine: openMemoryEngine({ disk }), clock, isFollower: true })
 }
 
 async function entryOf(name: string): Promise<LogEntry> {

@@ -4,13 +4,13 @@ import type { Deployment, Evaluation, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { newHostVolume, type AllocationRow } from '../../src/model/index.ts'
 import {
-  collectGarbage,
-  decideGarbage,
+  runGc,
+  planGcBatch,
   firstCursor,
-  GARBAGE_AGES,
+  DEFAULT_GC_THRESHOLDS,
   put,
   type Change,
-  type GarbageCounts,
+  type GcCounts,
   type Store,
 } from '../../src/state/index.ts'
 import { aGroup, aJob, anAllocation, anEvaluation, anId, aNode } from '../build/index.ts'
@@ -18,7 +18,7 @@ import { aStore } from '../build/store.ts'
 
 const HOUR_MS = 3_600_000
 const NOW_MS = 1_800_000_000_000
-const NOTHING: GarbageCounts = {
+const NOTHING: GcCounts = {
   jobs: 0,
   evaluations: 0,
   allocations: 0,
@@ -59,13 +59,13 @@ async function withRows(rows: readonly Change[]) {
   return store
 }
 
-async function collect(store: Store, ages = GARBAGE_AGES): Promise<GarbageCounts> {
+async function collect(store: Store, ages = DEFAULT_GC_THRESHOLDS): Promise<GcCounts> {
   let turns = 0
-  return await collectGarbage(store, {
+  return await runGc(store, {
     by: 'system',
     nowMs: NOW_MS,
     ages,
-    nextTurn: async () => assert.ok(turns++ < 10_000, 'a collection comes to its end'),
+    yieldToEventLoop: async () => assert.ok(turns++ < 10_000, 'a collection comes to its end'),
   })
 }
 
@@ -75,7 +75,7 @@ const running = job()
 const evaluationCases: readonly {
   name: string
   rows: readonly Change[]
-  collected: Partial<GarbageCounts>
+  collected: Partial<GcCounts>
 }[] = [
   {
     name: 'goes an hour after its end, with its allocations',
@@ -470,11 +470,11 @@ test('what runs is passed over without being decoded', async () => {
     ),
   ])
   let slices = 0
-  await collectGarbage(store, {
+  await runGc(store, {
     by: 'system',
     nowMs: NOW_MS,
-    ages: GARBAGE_AGES,
-    nextTurn: async () => void slices++,
+    ages: DEFAULT_GC_THRESHOLDS,
+    yieldToEventLoop: async () => void slices++,
   })
   assert.equal(slices, 1)
 })
@@ -485,8 +485,8 @@ test('a decision changes nothing and is the same each time', async () => {
     put('evaluations', evaluation(running)),
     put('allocations', allocation(running)),
   ])
-  const options = { nowMs: NOW_MS, ages: GARBAGE_AGES }
-  const decide = () => decideGarbage(store.tables, firstCursor(store.tables), options)
+  const options = { nowMs: NOW_MS, ages: DEFAULT_GC_THRESHOLDS }
+  const decide = () => planGcBatch(store.tables, firstCursor(store.tables), options)
   const [first, second] = [decide(), decide()]
   assert.deepEqual(first.slice.counts, second.slice.counts)
   assert.deepEqual([first.next, second.next], [undefined, undefined])

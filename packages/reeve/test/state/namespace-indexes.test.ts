@@ -150,7 +150,7 @@ test('namespace index: a failed write is taken back', async () => {
   const { store, engine } = await aStore()
   await commit(store, put('namespaces', aNamespace('a')))
   await commit(store, jobOf('a'))
-  engine.faults.full()
+  engine.faultInjector.fillDisk()
   const failing = store.commit({
     by: 'system',
     cause: undefined,
@@ -239,8 +239,8 @@ test('namespace index: never goes back, and is the same after a restart and on a
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { maxLength: 40 }), async (steps) => {
       const [leader, entries] = await carryOut(steps)
-      const follower = await Store.open({ engine: openMemoryEngine(), clock, follows: true })
-      follower.follow(entries)
+      const follower = await Store.open({ engine: openMemoryEngine(), clock, isFollower: true })
+      follower.applyReplicated(entries)
       assert.deepEqual(indexesOf(follower), indexesOf(leader))
     }),
     { numRuns: 200 },

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { namespacedKey, put, withJobRows, type Change, type Store } from '../../src/state/index.ts'
+import {
+  namespacedKey,
+  put,
+  withDerivedRows,
+  type Change,
+  type Store,
+} from '../../src/state/index.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'
 import { aStore } from '../build/store.ts'
 
@@ -17,7 +23,7 @@ async function place(store: Store): Promise<void> {
 }
 
 async function write(store: Store, ...changes: readonly Change[]): Promise<void> {
-  const all = () => withJobRows(store.tables, changes)
+  const all = () => withDerivedRows(store.tables, changes)
   await store.commit({ by: 'system', cause: 'PlanResult', changes: all }).durable
 }
 

@@ -8,7 +8,7 @@ import {
   NO_USAGE,
   type AllocationRow,
 } from '../../src/model/index.ts'
-import { NodeUsages, put, remove, type Store } from '../../src/state/index.ts'
+import { NodeUsageTracker, put, remove, type Store } from '../../src/state/index.ts'
 import { anAllocation, anId } from '../build/index.ts'
 import { aStore } from '../build/store.ts'
 
@@ -29,7 +29,7 @@ function withPort(row: AllocationRow, port: number): AllocationRow {
 test('node usages: what was there before anybody asked counts', async () => {
   const { store } = await aStore()
   write(store, rowOn(1, 1))
-  const usages = new NodeUsages(store)
+  const usages = new NodeUsageTracker(store)
   const slot = usages.columns.slotOf(anId('node', 1))
   assert.equal(usages.columns.cpuShares[slot], 100)
   assert.equal(usages.of(anId('node', 1)).cpuShares, 100)
@@ -38,19 +38,19 @@ test('node usages: what was there before anybody asked counts', async () => {
 
 test('node usages: what holds particular things is marked', async () => {
   const { store } = await aStore()
-  const usages = new NodeUsages(store)
+  const usages = new NodeUsageTracker(store)
   const slot = usages.columns.slotOf(anId('node', 1))
   write(store, rowOn(1, 1))
-  assert.equal(usages.columns.special[slot], 0)
+  assert.equal(usages.columns.hasDiscreteUsage[slot], 0)
   write(store, withPort(rowOn(1, 2), 80))
-  assert.equal(usages.columns.special[slot], 1)
+  assert.equal(usages.columns.hasDiscreteUsage[slot], 1)
   write(store, { ...withPort(rowOn(1, 2), 80), ClientStatus: 'complete' })
-  assert.equal(usages.columns.special[slot], 0)
+  assert.equal(usages.columns.hasDiscreteUsage[slot], 0)
 })
 
 test('node usages: more nodes than the columns had room for at first', async () => {
   const { store } = await aStore()
-  const usages = new NodeUsages(store)
+  const usages = new NodeUsageTracker(store)
   const slots = Array.from({ length: 300 }, (_, n) => usages.columns.slotOf(anId('node', n)))
   assert.equal(new Set(slots).size, 300)
   write(store, rowOn(7, 1))
@@ -61,7 +61,7 @@ test('node usages: more nodes than the columns had room for at first', async () 
 
 test('node usages: after changes were taken back everything is read anew', async () => {
   const { store } = await aStore()
-  const usages = new NodeUsages(store)
+  const usages = new NodeUsageTracker(store)
   const { columns } = usages
   usages.reset()
   assert.notEqual(usages.columns, columns)
@@ -82,7 +82,7 @@ test('property: columns and objects are the sums of what has not ended', async (
   await fc.assert(
     fc.asyncProperty(changes, async (list) => {
       const { store } = await aStore()
-      const usages = new NodeUsages(store)
+      const usages = new NodeUsageTracker(store)
       const rows = new Map<string, AllocationRow>()
       // A node that nobody asks for until the end, and two that are followed.
       for (const node of [1, 2]) usages.columns.slotOf(anId('node', node))

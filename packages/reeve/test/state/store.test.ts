@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '@reeve/kit/fault.ts'
-import { put, remove, Store, type LogEntry, type NewLogEntry } from '../../src/state/index.ts'
+import { put, remove, Store, type LogEntry, type AppendEntry } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { MemoryEngine } from '../../src/storage/memory/memory-engine.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
@@ -10,7 +10,7 @@ import { aNamespace, aStore, turn, write } from '../build/store.ts'
 
 test('store: a commit is seen at once by the next decision and durable later', async () => {
   const { store, engine } = await aStore()
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   const commitment = write(store, [aNamespace('web')])
   assert.equal(store.tables.namespaces.get('web').Name, 'web')
   await held.started
@@ -39,12 +39,12 @@ test('store: commits of one turn, and those submitted while a write runs, share 
     batches.push(entries.length)
     return append(entries)
   }
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   for (let i = 0; i < 5; i++) write(store, [aNamespace(`a${i}`)])
   await held.started
   for (let i = 0; i < 7; i++) write(store, [aNamespace(`b${i}`)])
   held.release()
-  await store.settled()
+  await store.whenDurable()
   assert.deepEqual(batches, [5, 7])
 })
 
@@ -52,7 +52,11 @@ test('store: what is committed until the turn ends shares a write, by whatever p
   const engine = openMemoryEngine()
   const ends: (() => void)[] = []
   const atEndOfTurn = (work: () => void) => void ends.push(work)
-  const store = await Store.open({ engine, clock: new SimulatedClock(), atEndOfTurn })
+  const store = await Store.open({
+    engine,
+    clock: new SimulatedClock(),
+    scheduleFlush: atEndOfTurn,
+  })
   const first = write(store, [aNamespace('a')])
   await turn()
   const second = write(store, [aNamespace('b')])
@@ -72,7 +76,7 @@ test('store: watches fire after the commit is durable, only for what it wrote', 
   store.watches.watch([{ table: 'namespaces', key: 'api' }], () => woken.push('api'))
   store.watches.watch([{ table: 'namespaces' }], () => woken.push('table'))
   store.watches.watch([{ table: 'jobs' }], () => woken.push('jobs'))
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   const { durable } = write(store, [aNamespace('web')])
   await held.started
   assert.deepEqual(woken, [])
@@ -107,8 +111,9 @@ for (const fault of ['full', 'fenced', 'torn'] as const)
   test(`store: after a ${fault} write memory goes back to what is durable and writes are refused`, async () => {
     const { store, engine } = await aStore()
     await write(store, [aNamespace('kept', 'first')]).durable
-    if (fault === 'torn') engine.faults.torn('none')
-    else engine.faults[fault]()
+    if (fault === 'torn') engine.faultInjector.failNext('none')
+    else if (fault === 'full') engine.faultInjector.fillDisk()
+    else engine.faultInjector.fenceNext()
     const lost = write(store, [aNamespace('lost'), aNamespace('kept', 'second')])
     const gone = store.commit({
       by: 'system',
@@ -123,13 +128,13 @@ for (const fault of ['full', 'fenced', 'torn'] as const)
     assert.deepEqual([...store.tables.namespaces.keys()], ['kept'])
     assert.equal(store.tables.namespaces.lastIndex, 1)
     assert.throws(() => write(store, [aNamespace('more')]), Fault)
-    await store.settled()
+    await store.whenDurable()
   })
 
 test('store: after a full disk deletes are accepted from the reserve, then everything', async () => {
   const { store, engine, disk } = await aStore()
   await write(store, [aNamespace('kept'), aNamespace('gone')]).durable
-  engine.faults.full()
+  engine.faultInjector.fillDisk()
   await assert.rejects(write(store, [aNamespace('lost')]).durable, { kind: 'storage-full' })
   const again = openMemoryEngine({ disk })
   engine.append = (entries) => again.append(entries)
@@ -157,7 +162,7 @@ test('store: a checkpoint that finds the disk full is told at once, after the ap
   store.onFault(({ kind }) => void told.push(kind))
   await write(store, [aNamespace('web')]).durable
   const checkpoint = store.checkpoint()
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   const running = write(store, [aNamespace('api')])
   await held.started
   await turn()
@@ -272,7 +277,7 @@ for (const { what, commits, inMemory } of GROUPS)
     const store = await Store.open({ engine, clock: new SimulatedClock() })
     for (let group = 0; group * commits < 4 * inMemory; group++) {
       for (let i = 0; i < commits; i++) write(store, [aNamespace(`n${i}`)])
-      await store.settled()
+      await store.whenDurable()
     }
     engine.readFrom.length = 0
     const last = store.durableIndex
@@ -290,7 +295,7 @@ for (const { what, commits, inMemory } of GROUPS)
 test('store: the log gives nothing that the engine has not confirmed, though it is on the disk', async () => {
   const confirmed = Promise.withResolvers<void>()
   class LateEngine extends MemoryEngine {
-    override async append(entries: readonly NewLogEntry[]): Promise<void> {
+    override async append(entries: readonly AppendEntry[]): Promise<void> {
       await super.append(entries)
       await confirmed.promise
     }

@@ -9,7 +9,7 @@ export interface LeaseHome {
   readonly pass: (ms: number) => void | Promise<void>
 }
 
-/** What every lease promises: the comments of `cluster/lease-store.ts`, one by one. */
+/** What every lease promises: the comments of `cluster/lease.ts`, one by one. */
 export function leaseStoreSuite(
   name: string,
   makeHome: (t: TestContext) => LeaseHome | Promise<LeaseHome>,
@@ -26,16 +26,16 @@ const b = { holder: 'b', address: '10.0.0.2:4646', ttlMs: TTL_MS }
 
 const cases: Readonly<Record<string, (home: LeaseHome) => Promise<void>>> = {
   'is nobody’s at first': async ({ store }) => {
-    assert.deepEqual(await store.find(), { term: 0, holder: '', address: '', leftMs: 0 })
+    assert.deepEqual(await store.read(), { term: 0, holder: '', address: '', remainingMs: 0 })
   },
 
   'belongs to the first who asks, and to nobody else while it lasts': async ({ store }) => {
     assert.deepEqual(await store.acquire(a), { term: 1 })
     assert.equal(await store.acquire(b), undefined)
-    const found = await store.find()
+    const found = await store.read()
     assert.equal(found.holder, 'a')
     assert.equal(found.address, a.address)
-    assert.ok(found.leftMs > 0 && found.leftMs <= TTL_MS)
+    assert.ok(found.remainingMs > 0 && found.remainingMs <= TTL_MS)
   },
 
   'goes to one of many who ask at once': async ({ store }) => {
@@ -57,10 +57,10 @@ const cases: Readonly<Record<string, (home: LeaseHome) => Promise<void>>> = {
   'goes to another in a new term when it has run out': async ({ store, pass }) => {
     await store.acquire(a)
     await pass(TTL_MS + 1)
-    assert.equal((await store.find()).leftMs, 0)
+    assert.equal((await store.read()).remainingMs, 0)
     assert.deepEqual(await store.acquire(b), { term: 2 })
     assert.equal(await store.renew({ term: 1 }, a), false, 'it never comes back')
-    assert.equal((await store.find()).holder, 'b')
+    assert.equal((await store.read()).holder, 'b')
   },
 
   'lasts longer when it is renewed': async ({ store, pass }) => {
@@ -75,15 +75,15 @@ const cases: Readonly<Record<string, (home: LeaseHome) => Promise<void>>> = {
     await store.acquire(a)
     await pass(TTL_MS + 1)
     assert.equal(await store.renew({ term: 1 }, a), false)
-    assert.equal((await store.find()).leftMs, 0)
+    assert.equal((await store.read()).remainingMs, 0)
     assert.deepEqual(await store.acquire(b), { term: 2 })
   },
 
   'is free at once when it is given back': async ({ store }) => {
     await store.acquire(a)
     await store.release({ term: 1 })
-    const { leftMs, address } = await store.find()
-    assert.deepEqual({ leftMs, address }, { leftMs: 0, address: '' })
+    const { remainingMs, address } = await store.read()
+    assert.deepEqual({ leftMs: remainingMs, address }, { leftMs: 0, address: '' })
     assert.deepEqual(await store.acquire(b), { term: 2 })
   },
 

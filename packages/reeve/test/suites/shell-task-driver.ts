@@ -4,7 +4,7 @@ import { open as openHandle, readFile, writeFile, type FileHandle } from 'node:f
 import type { Readable } from 'node:stream'
 import { test, type TestContext } from 'node:test'
 import type { ExecSession, RunningTask, TaskDriver, TaskLaunch } from '../../src/agent/index.ts'
-import { logNumbers } from '../../src/drivers/logs/log-sequence.ts'
+import { listLogNumbers } from '../../src/drivers/rotating-log.ts'
 import { until } from '../build/until.ts'
 
 /** A driver that runs programs, and what it cannot do here. */
@@ -50,7 +50,7 @@ const without = (reason: string | undefined): { readonly skip: string | false } 
 /** What the files of one stream hold together. */
 export async function written(prefix: string | undefined): Promise<string> {
   if (prefix === undefined) return ''
-  const numbers = await logNumbers(prefix)
+  const numbers = await listLogNumbers(prefix)
   const texts = await Promise.all(numbers.map((n) => readFile(`${prefix}.${n}`, 'latin1')))
   return texts.join('')
 }
@@ -245,7 +245,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
         await bench.driver.start(launch)
       ).exited
       const all = Array.from({ length: 650 }, (_, index) => `${1000 + index} ----\n`).join('')
-      assert.deepEqual(await logNumbers(logs.stdoutPrefix), [4, 5, 6])
+      assert.deepEqual(await listLogNumbers(logs.stdoutPrefix), [4, 5, 6])
       const found = await Promise.all(
         [4, 5, 6].map((n) => readFile(`${logs.stdoutPrefix}.${n}`, 'latin1')),
       )

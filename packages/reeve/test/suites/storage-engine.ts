@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import {
-  storedTextOf,
+  joinStoredRow,
   type BlobChange,
   type CheckpointRow,
   type LogEntry,
@@ -42,7 +42,7 @@ export function storageEngineSuite(
 const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
   'is empty when it was never written to': async (home) => {
     const engine = await home.open()
-    assert.deepEqual(engine.opened, {
+    assert.deepEqual(engine.initialPosition, {
       lastIndex: 0,
       firstIndex: 1,
       checkpoint: { upTo: 0, tableIndexes: {} },
@@ -51,7 +51,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     assert.deepEqual(await rowsOf(engine), [])
     assert.equal(await engine.readBlob('none'), undefined)
     await engine.close()
-    assert.deepEqual((await home.open()).opened, engine.opened)
+    assert.deepEqual((await home.open()).initialPosition, engine.initialPosition)
   },
 
   'reads entries in the order they were appended': async (home) => {
@@ -85,12 +85,12 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     await first.append([entry(1), entry(2)])
     await first.close()
     const second = await home.open()
-    assert.equal(second.opened.lastIndex, 2)
-    assert.equal(second.opened.firstIndex, 1)
+    assert.equal(second.initialPosition.lastIndex, 2)
+    assert.equal(second.initialPosition.firstIndex, 1)
     await second.append([entry(3)])
     assert.deepEqual(await entriesOf(second), [entry(1), entry(2), entry(3)])
     await second.close()
-    assert.equal((await home.open()).opened.lastIndex, 3)
+    assert.equal((await home.open()).initialPosition.lastIndex, 3)
   },
 
   'refuses entries that leave a gap or come again': async (home) => {
@@ -211,7 +211,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     await engine.close()
     const again = await home.open()
     assert.deepEqual(sorted(await rowsOf(again)), sorted(wanted))
-    assert.deepEqual(again.opened, {
+    assert.deepEqual(again.initialPosition, {
       lastIndex: 2,
       firstIndex: 1,
       checkpoint: { upTo: 2, tableIndexes: { jobs: 2, nodes: 1 } },
@@ -252,7 +252,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     await engine.append([entry(3)])
     await engine.close()
     const again = await home.open()
-    assert.deepEqual(again.opened.checkpoint, { upTo: 1, tableIndexes: { jobs: 1 } })
+    assert.deepEqual(again.initialPosition.checkpoint, { upTo: 1, tableIndexes: { jobs: 1 } })
     const tail = [entry(2), entry(3)]
     assert.deepEqual(await entriesOf(again, 2), tail, 'the tail is still there to be applied')
     // Some of the rows may be there already: applying the tail and writing again puts it right.
@@ -282,8 +282,8 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     assert.deepEqual(await entriesOf(engine, 1), [4, 5].map(entry))
     await engine.close()
     const again = await home.open()
-    assert.equal(again.opened.firstIndex, 4)
-    assert.equal(again.opened.lastIndex, 5)
+    assert.equal(again.initialPosition.firstIndex, 4)
+    assert.equal(again.initialPosition.lastIndex, 5)
   },
 
   'remembers its last index when the whole log is trimmed': async (home) => {
@@ -294,8 +294,8 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     assert.deepEqual(await entriesOf(engine), [])
     await engine.close()
     const again = await home.open()
-    assert.equal(again.opened.firstIndex, 4)
-    assert.equal(again.opened.lastIndex, 3)
+    assert.equal(again.initialPosition.firstIndex, 4)
+    assert.equal(again.initialPosition.lastIndex, 3)
     await again.append([entry(4)])
     assert.deepEqual(await entriesOf(again), [entry(4)])
   },
@@ -359,7 +359,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     for await (const { index } of engine.read(1)) if (index === 3) break
     await engine.append([entry(2_001)])
     await engine.close()
-    assert.equal((await home.open()).opened.lastIndex, 2_001)
+    assert.equal((await home.open()).initialPosition.lastIndex, 2_001)
   },
 
   'waits for running calls when it closes': async (home) => {
@@ -369,7 +369,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     const closing = engine.close().then(() => settled.push('close'))
     await Promise.all([appending, closing])
     assert.deepEqual(settled, ['append', 'close'])
-    assert.equal((await home.open()).opened.lastIndex, 1)
+    assert.equal((await home.open()).initialPosition.lastIndex, 1)
   },
 
   'rejects every call after closing, and closes twice without complaint': async (home) => {
@@ -485,7 +485,7 @@ async function entriesOf(engine: StorageEngine, from = 1): Promise<LogEntry[]> {
 
 async function rowsOf(engine: StorageEngine): Promise<CheckpointRow[]> {
   const rows = (await collect(engine.load())).flat()
-  return rows.map((one) => row(one.table, one.key, storedTextOf(one)))
+  return rows.map((one) => row(one.table, one.key, joinStoredRow(one)))
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

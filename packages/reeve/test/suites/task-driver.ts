@@ -47,8 +47,8 @@ export function taskDriverSuite(
       assert.deepEqual(task.handle, launch.handle)
       const exit = await bench.wait(task.exited)
       assert.deepEqual({ ...exit, atMs: 0 }, anExit(code, 0))
-      await task.forget()
-      await task.forget()
+      await task.destroyRecords()
+      await task.destroyRecords()
     })
   }
 
@@ -119,7 +119,7 @@ export function taskDriverSuite(
     assert.equal(recovery.kind, 'attached')
     if (recovery.kind !== 'attached') return
     assert.deepEqual({ ...(await bench.wait(recovery.task.exited)), atMs: 0 }, anExit(3, 0))
-    await recovery.task.forget()
+    await recovery.task.destroyRecords()
   })
 
   test(`${name}: in a task that has ended no command runs, and nothing is used`, async (t) => {
@@ -130,7 +130,7 @@ export function taskDriverSuite(
     const asked = task.exec({ command: ['true'], tty: undefined })
     await assert.rejects(bench.wait(asked), { kind: 'task-gone' })
     assert.equal(await bench.wait(task.usage()), undefined)
-    await task.forget()
+    await task.destroyRecords()
   })
 
   test(`${name}: a start that was only planned is known never to have happened`, async (t) => {

@@ -154,7 +154,7 @@ test('blocked: a node with room again takes the system job that waited for it', 
   await report(big, 'running')
   await run({ ID: 'everywhere', Type: 'system', TaskGroups: [aGroup({ Count: 1, Tasks })] })
   assert.equal(allocationsOf('everywhere').length, 1)
-  assert.equal(tables.evaluations.countIn('status', 'blocked'), 1, 'one for the job')
+  assert.equal(tables.evaluations.countByIndex('status', 'blocked'), 1, 'one for the job')
   await server.ok('stopJob', { params: { job_id: 'big' } })
   await settle()
   await report(big, 'complete')
@@ -162,7 +162,7 @@ test('blocked: a node with room again takes the system job that waited for it', 
   await settle()
   const nodes = allocationsOf('everywhere').map((row) => row.NodeID)
   assert.deepEqual(nodes.toSorted(), [anId('node', 1), anId('node', 2)])
-  assert.equal(tables.evaluations.countIn('status', 'blocked'), 0)
+  assert.equal(tables.evaluations.countByIndex('status', 'blocked'), 0)
 })
 
 /** Everything of the job that has not ended fails, again and again. */
@@ -193,10 +193,10 @@ test('reports: a failed system allocation is not placed again by the room that i
   await run({ ID: 'big', Priority: 100, TaskGroups: [aGroup({ Count: 1, Tasks, Update: null })] })
   await run({ Type: 'system', TaskGroups: [aGroup({ Tasks, Update: null })] })
   const { evaluations } = server.context.store.tables
-  assert.equal(evaluations.countIn('status', 'blocked'), 1, 'the other node is full')
+  assert.equal(evaluations.countByIndex('status', 'blocked'), 1, 'the other node is full')
   await failAll(world, 'web')
   assert.equal(allocationsOf('web').length, 1)
-  assert.equal(evaluations.countIn('status', 'blocked'), 1, 'it waits for the other node')
+  assert.equal(evaluations.countByIndex('status', 'blocked'), 1, 'it waits for the other node')
 })
 
 test('reports: a failure asks for an evaluation only where the group is placed again', async () => {

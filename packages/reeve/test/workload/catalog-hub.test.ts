@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { test, type TestContext } from 'node:test'
-import { FactsMessage, type WatchTopic } from '@reeve/contract'
+import { WatchUpdateMessage, type WatchTopic } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { MANAGEMENT } from '../../src/acl/index.ts'
+import { MANAGEMENT_GRANTS } from '../../src/acl/index.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
-import { CatalogHub, reportServices, writeVariable } from '../../src/workload/index.ts'
+import { CatalogWatches, reportServices, writeVariable } from '../../src/workload/index.ts'
 import { createTestServer } from '../api/harness.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'
 
@@ -30,7 +30,7 @@ async function aWorld(t: TestContext) {
       ...allocations.map((row) => put('allocations', row)),
     ],
   }).durable
-  const hub = new CatalogHub(context)
+  const hub = new CatalogWatches(context)
   t.after(async () => {
     hub.close()
     await server.close()
@@ -43,13 +43,13 @@ async function aWorld(t: TestContext) {
 type World = Awaited<ReturnType<typeof aWorld>>
 
 function aReader(nodeId = NODE) {
-  const told: FactsMessage[] = []
+  const told: WatchUpdateMessage[] = []
   return {
     nodeId,
     told,
     send(text: string) {
       const facts: unknown = JSON.parse(text)
-      assert.ok(Value.Check(FactsMessage, facts))
+      assert.ok(Value.Check(WatchUpdateMessage, facts))
       told.push(facts)
     },
   }
@@ -58,7 +58,7 @@ function aReader(nodeId = NODE) {
 /** Lets what was gathered be told. */
 async function settle({ server, context }: World): Promise<void> {
   for (let i = 0; i < 5; i++) {
-    await context.store.settled()
+    await context.store.whenDurable()
     await setImmediate()
     server.clock.advance(100)
     await setImmediate()
@@ -68,7 +68,7 @@ async function settle({ server, context }: World): Promise<void> {
 async function write({ context }: World, path: string, Items: Record<string, string>) {
   const caller = {
     by: 'system',
-    grants: MANAGEMENT,
+    grants: MANAGEMENT_GRANTS,
     accessorId: '',
     name: '',
     type: 'management',
@@ -178,7 +178,7 @@ test('catalog hub: what nobody follows any more is not told', async (t) => {
   world.hub.watch(two, 1, SERVICE)
   await settle(world)
   world.hub.unwatch(one, 1)
-  world.hub.gone(two)
+  world.hub.onSessionClosed(two)
   await offer(world, 1)
   await settle(world)
   assert.deepEqual([one.told.length, two.told.length], [1, 1])

@@ -19,7 +19,7 @@ async function aRollout(count = 2) {
     tables,
     /** Registering what is registered already only evaluates it. */
     evaluate: () => scheduled.run(job),
-    deployments: () => tables.deployments.rowsIn('job', key),
+    deployments: () => tables.deployments.rowsByIndex('job', key),
     job: () => tables.jobs.get(key),
     healthy: (Healthy: boolean) => ({
       DeploymentStatus: {

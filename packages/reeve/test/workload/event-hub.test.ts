@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { EventLine, NodePool } from '@reeve/contract'
 import { put, type Store } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
-import { EventHub, type Subscription } from '../../src/workload/index.ts'
+import { EventBroker, type Subscription } from '../../src/workload/index.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { aStore, turn } from '../build/store.ts'
 
@@ -36,16 +36,16 @@ function aReader(options: Partial<Omit<Subscription, 'sink'>> = {}) {
     for (const line of text.split('\n').filter((one) => one !== '')) lines.push(JSON.parse(line))
   }
   const subscription: Subscription = {
-    signature: 'all',
-    wants: () => true,
-    refusalNow: () => undefined,
+    groupKey: 'all',
+    matches: () => true,
+    recheckAccess: () => undefined,
     expiresMs: undefined,
-    yieldTurn: () => setImmediate(),
+    yieldToEventLoop: () => setImmediate(),
     ...options,
     sink: {
       write: take,
       backlogBytes: () => reader.backlog,
-      drained: () => Promise.resolve(),
+      whenDrained: () => Promise.resolve(),
       end(lastLine) {
         take(lastLine)
         reader.ended = true
@@ -58,7 +58,7 @@ function aReader(options: Partial<Omit<Subscription, 'sink'>> = {}) {
 
 async function aHub(disk = new MemoryDisk()) {
   const made = await aStore(disk)
-  return { ...made, hub: new EventHub(made.store.log, made.clock, made.store.durableIndex) }
+  return { ...made, hub: new EventBroker(made.store.log, made.clock, made.store.durableIndex) }
 }
 
 test('events: the backlog comes first, then what happens, each commit once and in order', async () => {
@@ -147,7 +147,7 @@ test('events: what is no longer kept is announced as a gap', async () => {
 
 test('events: a commit without a wanted event gives no line', async () => {
   const { store, clock, hub } = await aHub()
-  const reader = aReader({ signature: 'b', wants: (event) => event.Key === 'b' })
+  const reader = aReader({ groupKey: 'b', matches: (event) => event.Key === 'b' })
   hub.open(reader.subscription, 0)
   await turn()
   for (const name of ['a', 'b', 'c']) await emit(store, name).durable
@@ -223,7 +223,7 @@ test('events: a stream ends when its token expires', async () => {
 test('events: rights are asked again when an ACL row changes, and a refusal ends the stream', async () => {
   const { store, hub } = await aHub()
   const rights: { reason?: string } = {}
-  const reader = aReader({ refusalNow: () => rights.reason })
+  const reader = aReader({ recheckAccess: () => rights.reason })
   hub.open(reader.subscription, 0)
   await turn()
   rights.reason = 'no longer allowed'

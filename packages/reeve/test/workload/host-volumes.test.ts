@@ -5,11 +5,11 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, newHostVolume, refusal, type Refusal } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import {
-  VolumeWrites,
+  VolumeWriteQueue,
   Authenticator,
   deleteHostVolume,
   writeHostVolume,
-  type VolumeHost,
+  type HostVolumeDeps,
 } from '../../src/workload/index.ts'
 import { anId } from '../build/index.ts'
 import { until } from '../build/until.ts'
@@ -44,7 +44,12 @@ async function aVolumeHost() {
       asked.push({ verb: request.verb, parameters, deadlineMs, answer })
     })
   const gateway = { request: ask, open: () => assert.fail('no stream is opened') }
-  const host: VolumeHost = { context, gateway, writes: new VolumeWrites(), askMade: ask }
+  const host: HostVolumeDeps = {
+    context,
+    gateway,
+    writeQueue: new VolumeWriteQueue(),
+    requestVolume: ask,
+  }
   const rows = () => [...store.tables.host_volumes.rows()]
   return {
     context,
@@ -102,7 +107,7 @@ test('a creation that is undone leaves no row, though the node reported the volu
   const undo = await question(1)
   assert.equal(undo.verb, 'delete-volume')
   // It may wait for the creation, and then for its own plugin.
-  assert.ok((undo.deadlineMs ?? 0) > LIMITS.volumePluginMsMax)
+  assert.ok((undo.deadlineMs ?? 0) > LIMITS.volumePluginTimeoutMs)
   undo.answer(MADE)
   assert.deepEqual(await created, err(SILENT))
   assert.deepEqual(rows(), [])

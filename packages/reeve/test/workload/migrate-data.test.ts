@@ -51,7 +51,7 @@ async function aQuestion({ next = {}, before = {}, Migrate = true }: World) {
     send: (text: string) => told.push(JSON.parse(text).reason),
     close: () => undefined,
   }
-  migrations.ask(session, own.ID)
+  migrations.request(session, own.ID)
   return { server, store, old, migrations, session, told, asked }
 }
 
@@ -90,9 +90,9 @@ test('migrate data: one that does not end is given up', async () => {
 
 test('migrate data: a node that has left is told nothing', async () => {
   const world = await aQuestion({ before: { ClientStatus: 'running' } })
-  world.migrations.gone(world.session)
+  world.migrations.onSessionClosed(world.session)
   const ended = put('allocations', { ...world.old, ...DONE })
   await world.store.commit({ by: 'system', cause: undefined, changes: () => [ended] }).durable
-  await world.store.settled()
+  await world.store.whenDurable()
   assert.deepEqual([world.told, world.asked], [[], []])
 })

@@ -5,7 +5,7 @@ import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
-import { NodeRequests, NodeSessions, type NodeSession } from '../../src/workload/index.ts'
+import { NodeRpcClient, NodeSessions, type NodeSession } from '../../src/workload/index.ts'
 import { countingIds } from '../build/agent.ts'
 import { aNode } from '../build/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
@@ -21,7 +21,7 @@ async function aNodeThatListens() {
   const sessions = new NodeSessions(store)
   const clock = new SimulatedClock()
   const streamLimits = { execSessionsPerToken: 2, logStreamsPerToken: 3 }
-  const requests = new NodeRequests({ sessions, clock, ids: countingIds(), streamLimits })
+  const requests = new NodeRpcClient({ sessions, clock, ids: countingIds(), streamLimits })
   // What names a question, of either kind.
   const sent: (Pick<RequestMessage, 'id'> & Pick<OpenMessage, 'stream' | 'secret'>)[] = []
   const session: NodeSession = {
@@ -61,8 +61,8 @@ test('node requests: the answer finds who asked', async () => {
   const { requests, session, asked } = await aNodeThatListens()
   const [one, two] = [requests.request(NODE.ID, USAGE), requests.request(NODE.ID, USAGE)]
   const ids = [0, 1].map((at) => asked(at).id)
-  requests.reply(session, { kind: 'reply', id: ids[1] ?? '', ok: 'two' })
-  requests.reply(session, {
+  requests.handleReply(session, { kind: 'reply', id: ids[1] ?? '', ok: 'two' })
+  requests.handleReply(session, {
     kind: 'reply',
     id: ids[0] ?? '',
     error: { status: 404, message: 'gone' },
@@ -84,7 +84,7 @@ test('node requests: what a node says is no gets the status that it gave', async
   for (const [status, code] of cases) {
     const answer = requests.request(NODE.ID, USAGE)
     const { id } = asked(sent.length - 1)
-    requests.reply(session, { kind: 'reply', id, error: { status, message: 'no' } })
+    requests.handleReply(session, { kind: 'reply', id, error: { status, message: 'no' } })
     assert.deepEqual(await answer, { ok: false, error: { code, message: 'no' } })
   }
 })
@@ -94,13 +94,13 @@ test('node requests: a node that is not there, is silent, or leaves answers by t
   const nowhere = await requests.request('another', USAGE)
   assert.equal(nowhere.ok ? '' : nowhere.error.message, 'No path to node')
   const silent = requests.request(NODE.ID, USAGE)
-  clock.advance(LIMITS.nodeRequestMsMax)
+  clock.advance(LIMITS.nodeRequestTimeoutMs)
   assert.deepEqual(await silent, {
     ok: false,
     error: { code: 'node-silent', message: 'the node did not answer in time' },
   })
   const left = requests.request(NODE.ID, USAGE)
-  requests.gone(session)
+  requests.onSessionClosed(session)
   const answer = await left
   assert.equal(answer.ok ? '' : answer.error.code, 'node-unreachable')
 })
@@ -113,10 +113,10 @@ test('node requests: only so many wait for one node, and another node cannot ans
   const refused = await requests.request(NODE.ID, USAGE)
   assert.equal(refused.ok ? '' : refused.error.code, 'too-many-node-calls')
   const { id } = asked(0)
-  requests.reply({ ...session, nodeId: 'liar' }, { kind: 'reply', id, ok: 'lie' })
-  requests.reply(session, { kind: 'reply', id, ok: 'truth' })
+  requests.handleReply({ ...session, nodeId: 'liar' }, { kind: 'reply', id, ok: 'lie' })
+  requests.handleReply(session, { kind: 'reply', id, ok: 'truth' })
   assert.deepEqual(await waiting[0], { ok: true, value: 'truth' })
-  requests.reply(session, { kind: 'reply', id, ok: 'twice' })
+  requests.handleReply(session, { kind: 'reply', id, ok: 'twice' })
   void requests.request(NODE.ID, USAGE)
   requests.close()
   for (const answer of await Promise.all(waiting.slice(1))) assert.equal(answer.ok, false)
@@ -126,11 +126,11 @@ test('node streams: opens once the node has dialled with its secret and said so'
   const { requests, clock, asked } = await aNodeThatListens()
   const opened = requests.open(NODE.ID, READ)
   const { stream, secret } = asked(0)
-  assert.equal(requests.dialled(stream, 'wrong'), undefined)
-  assert.equal(requests.dialled('other', secret), undefined)
+  assert.equal(requests.acceptStream(stream, 'wrong'), undefined)
+  assert.equal(requests.acceptStream('other', secret), undefined)
   const { stream: socket } = aSocket(clock)
-  requests.dialled(stream, secret)?.(socket)
-  assert.equal(requests.dialled(stream, secret), undefined, 'the secret is good for once')
+  requests.acceptStream(stream, secret)?.(socket)
+  assert.equal(requests.acceptStream(stream, secret), undefined, 'the secret is good for once')
   socket.handleMessage(Buffer.from('{"opened":true}'), true)
   const result = await opened
   assert.equal(result.ok ? result.value : undefined, socket)
@@ -150,23 +150,23 @@ test('node streams: what does not open is refused, and is not counted', async ()
     const opened = requests.open(NODE.ID, READ)
     const { stream, secret } = asked(sent.length - 1)
     const { stream: socket } = aSocket(clock)
-    requests.dialled(stream, secret)?.(socket)
+    requests.acceptStream(stream, secret)?.(socket)
     socket.handleMessage(Buffer.from(text), true)
     assert.deepEqual(await opened, { ok: false, error: { code, message } })
   }
   const late = requests.open(NODE.ID, READ)
-  clock.advance(LIMITS.nodeStreamOpenMsMax)
+  clock.advance(LIMITS.nodeStreamOpenTimeoutMs)
   assert.equal((await late).ok, false)
   const undialled = requests.open(NODE.ID, READ)
   const { stream } = asked(sent.length - 1)
   const error = { status: 500, message: 'no network' }
-  requests.reply(session, { kind: 'reply', id: stream, error })
+  requests.handleReply(session, { kind: 'reply', id: stream, error })
   assert.deepEqual(await undialled, {
     ok: false,
     error: { code: 'node-failed', message: 'no network' },
   })
   const left = requests.open(NODE.ID, READ)
-  requests.gone(session)
+  requests.onSessionClosed(session)
   assert.equal((await left).ok, false)
   assert.equal(requests.openStreams, 0)
 })
@@ -198,7 +198,7 @@ test('node requests: a node that has not connected since the start is expected b
   ]
   await store.commit({ by: 'system', cause: undefined, changes: () => rows }).durable
   const sessions = new NodeSessions(store)
-  const requests = new NodeRequests({ sessions, clock: new SimulatedClock(), ids: countingIds() })
+  const requests = new NodeRpcClient({ sessions, clock: new SimulatedClock(), ids: countingIds() })
   const codeOf = async (nodeId: string): Promise<string> => {
     const [asked, opened] = [
       await requests.request(nodeId, USAGE),

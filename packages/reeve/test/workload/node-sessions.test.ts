@@ -81,7 +81,7 @@ function anAllocationOn(alloc: number, node: number, AllocModifyIndex: number) {
 
 test('node sessions: a node is told at once of what is durable, and of nothing before', async () => {
   const { server, told, place } = await someSessions(1)
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const { durable } = place(1, 1)
   await held.started
   assert.deepEqual(told.get(anId('node', 1)), [])
@@ -92,7 +92,7 @@ test('node sessions: a node is told at once of what is durable, and of nothing b
 
 test('node sessions: a listing waits until all of it is durable, and changes wait for it', async () => {
   const { server, place } = await someSessions(2)
-  const held = server.engine.faults.slow()
+  const held = server.engine.faultInjector.blockNext()
   const first = place(1, 2).durable
   await held.started
   const texts: string[] = []

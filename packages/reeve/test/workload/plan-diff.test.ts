@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { annotateDiff, diffJobs } from '../../src/model/index.ts'
-import { needsReplacement } from '../../src/scheduler/reconcile/update-kind.ts'
+import { isDestructiveUpdate } from '../../src/scheduler/reconcile/job-versions.ts'
 import { changedAt, fullJob, leafPaths } from '../build/full-job.ts'
 
 test('plan diff: what it says of a change of a task is what the scheduler does', () => {
@@ -14,7 +14,7 @@ test('plan diff: what it says of a change of a task is what the scheduler does',
     const diff = annotateDiff(diffJobs(job, after, { contextual: true }), { desiredUpdates: {} })
     const task = diff.TaskGroups?.[0]?.Tasks?.[0]
     if (task === undefined || task.Type === 'None') continue
-    const isReplaced = needsReplacement(job, after, group?.Name ?? '')
+    const isReplaced = isDestructiveUpdate(job, after, group?.Name ?? '')
     const wanted = isReplaced ? 'forces create/destroy update' : 'forces in-place update'
     if (task.Annotations?.[0] !== wanted) wrong.push(path.slice(4).join('.'))
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClientStatus, Deployment, Input, Job, PlacementMetrics } from '@reeve/contract'
 import fc from 'fast-check'
-import { acceptJob } from '../../src/workload/jobs/register.ts'
+import { canonicalizeAndValidate } from '../../src/workload/jobs/job-commit.ts'
 import { dryRun } from '../../src/workload/jobs/plan.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
 import type { Plan } from '../../src/scheduler/index.ts'
@@ -75,14 +75,14 @@ function sorted(list: readonly object[]): readonly string[] {
 
 /** What was planned, in the words in which what was done can be told too. */
 function told(plan: Plan) {
-  const changed = [...plan.stops, ...plan.updates, ...plan.notes, ...plan.victims]
+  const changed = [...plan.stops, ...plan.updates, ...plan.attributeUpdates, ...plan.preemptions]
   return {
     placed: sorted(plan.placements.map(decided)),
     changed: sorted(changed.map((row) => [row.ID, decided(row)])),
     queued: plan.evaluation.QueuedAllocations,
     failed: withoutTimes(plan.evaluation.FailedTGAllocs),
-    isBlocked: plan.blocked !== undefined,
-    followUps: plan.followUps.length,
+    isBlocked: plan.blockedEvaluation !== undefined,
+    followUps: plan.followUpEvaluations.length,
     deployments: sorted(
       [plan.deployment, ...plan.deploymentUpdates].flatMap((row) =>
         row === undefined ? [] : [rolledOut(row)],
@@ -142,7 +142,7 @@ test('plan: what it says is what the registration then does, whatever was there 
       const { context } = scheduled.server
       for (const step of steps) {
         const job = jobOf(type, step.version)
-        const wanted = acceptJob(context, { ID: 'web', ...job }, 'default')
+        const wanted = canonicalizeAndValidate(context, { ID: 'web', ...job }, 'default')
         assert.ok(wanted.ok)
         const current = context.store.tables.jobs.find(namespacedKey('default', 'web'))
         const plan = dryRun(context, wanted.value, current)

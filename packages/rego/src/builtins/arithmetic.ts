@@ -8,7 +8,7 @@ import {
   type NumberValue,
 } from '../value/number.ts'
 import { isNumber, kindOf, SetBuilder, SetValue } from '../value/value.ts'
-import { define, mistyped, type Builtin, type CallContext } from './builtin.ts'
+import { define, typeMismatch, type Builtin, type CallContext } from './builtin.ts'
 
 const TOO_LARGE = 'the number has too many digits'
 
@@ -43,7 +43,7 @@ export const ARITHMETIC_BUILTINS: readonly Builtin[] = [
     (context, a, b) => {
       if (isNumber(a) && isNumber(b)) return subtract(a, b) ?? context.fail(TOO_LARGE)
       if (a instanceof SetValue && b instanceof SetValue) return difference(context, a, b)
-      return context.failType(mistyped(2, kindOf(a), kindOf(b)))
+      return context.failType(typeMismatch(2, kindOf(a), kindOf(b)))
     },
   ),
   define({ name: 'div', operands: ['number', 'number'], result: 'number' }, (context, a, b) => {

@@ -3,12 +3,12 @@ import { floorDivide, toWallTime } from '@reeve/kit/calendar.ts'
 import { hmac, SHA256 } from '@reeve/kit/hash.ts'
 import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { toJsonText } from '../value/json.ts'
+import { toJsonString } from '../value/json.ts'
 import { toBigInt } from '../value/number.ts'
 import { formatValue } from '../value/format.ts'
 import { EMPTY_OBJECT, objectOf, ObjectValue, setOf } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 /**
  * Signature Version 4 of AWS: a pure function of the request, the keys and the time. Methods and
@@ -35,7 +35,7 @@ export const AWS_BUILTINS: readonly Builtin[] = [
       if (ns === undefined || ns < 0n || ns > NS_MAX)
         return context.failType('operand 3 could not convert time_ns value into a unix timestamp')
       const body = bodyOf(request)
-      payForText(context, body.length)
+      chargeForString(context, body.length)
       context.charge(Math.ceil(body.length / SHA256.blockSize) * 4)
       const payload = unsigned ? 'UNSIGNED-PAYLOAD' : sha256Hex(body)
       return signed(context, { request, config, stamp: stampOf(ns), payload })
@@ -75,7 +75,7 @@ function bodyOf(request: ObjectValue): string {
   const raw = request.get('raw_body')
   if (typeof raw === 'string') return raw
   const body = request.get('body')
-  return body === undefined ? '' : toJsonText(body)
+  return body === undefined ? '' : toJsonString(body)
 }
 
 /** `20151228T140825Z` */
@@ -113,7 +113,7 @@ function signed(context: CallContext, { request, config, stamp, payload }: Signi
   if (typeof token === 'string') set('x-amz-security-token', token)
   const method = textAt(request, 'method')
   const canonical = canonicalRequest({ method, url: url.value, headers, payload })
-  payForText(context, canonical.length)
+  chargeForString(context, canonical.length)
   const authorization = authorizationOf(config, { canonical, stamp, names: namesOf(headers) })
   const all = objectOf([...own, ['Authorization', authorization]])
   return objectOf([...request.entries().filter(([name]) => name !== 'headers'), ['headers', all]])

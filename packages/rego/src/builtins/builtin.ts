@@ -98,20 +98,20 @@ export function define<const T extends readonly OperandType[]>(
 }
 
 /** Returns the error for the first operand of a wrong type; undefined if all match. */
-export function findMistyped(builtin: Builtin, operands: readonly Value[]): string | undefined {
+export function findTypeMismatch(builtin: Builtin, operands: readonly Value[]): string | undefined {
   for (let at = 0; at < operands.length; at++) {
     const type = builtin.operands[at]
     const operand = operands[at]
     if (type === undefined || type === 'any' || operand === undefined) continue
     const kind = kindOf(operand)
     if (typeof type === 'string' ? type !== kind : !type.includes(kind))
-      return mistyped(at + 1, type, kind)
+      return typeMismatch(at + 1, type, kind)
   }
   return undefined
 }
 
 /** `operand 1 must be one of {set, array} but got string` */
-export function mistyped(position: number, wanted: OperandType, got: string): string {
+export function typeMismatch(position: number, wanted: OperandType, got: string): string {
   const want = typeof wanted === 'string' ? wanted : `one of {${wanted.join(', ')}}`
   return `operand ${position} must be ${want} but got ${got}`
 }

@@ -3,7 +3,7 @@ import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { constantTimeEqual } from '@reeve/kit/bytes.ts'
 import { hmac, MD5, SHA1, SHA256, SHA512, type Hash } from '@reeve/kit/hash.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 const HASHES = [MD5, SHA1, SHA256] as const
 const HMACS = [MD5, SHA1, SHA256, SHA512] as const
@@ -25,7 +25,7 @@ export const CRYPTO_BUILTINS: readonly Builtin[] = [
   define(
     { name: 'crypto.hmac.equal', operands: ['string', 'string'], result: 'boolean' },
     (context, a, b) => {
-      payForText(context, a.length + b.length)
+      chargeForString(context, a.length + b.length)
       return constantTimeEqual(encodeUtf8(a), encodeUtf8(b))
     },
   ),
@@ -33,7 +33,7 @@ export const CRYPTO_BUILTINS: readonly Builtin[] = [
 
 /** Hashing in pure code takes some hundred times as long as copying. */
 function bytesToHash(context: CallContext, text: string, { blockSize }: Hash): Uint8Array {
-  payForText(context, text.length)
+  chargeForString(context, text.length)
   context.charge(Math.ceil(text.length / blockSize) * 4)
   return encodeUtf8(text)
 }

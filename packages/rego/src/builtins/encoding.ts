@@ -2,65 +2,65 @@ import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
 import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { parseYaml, writeYaml } from '@reeve/kit/yaml/index.ts'
-import { jsonString, jsonText, type JsonLayout } from '../value/json-text.ts'
+import { jsonString, toHtmlSafeJsonString, type JsonLayout } from '../value/json-text.ts'
 import { kindOf, type ObjectValue, type Value } from '../value/value.ts'
-import { parseJson } from '../value/json.ts'
+import { parseHclJson } from '../value/json.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 import { findBadBase64 } from '../crypt/base64-text.ts'
-import { payForText, produced } from './operand.ts'
+import { chargeForString, chargedString } from './operand.ts'
 import { fromYamlValue, toYamlValue } from './yaml-value.ts'
 
 export const ENCODING_BUILTINS: readonly Builtin[] = [
   define({ name: 'json.marshal', operands: ['any'], result: 'string' }, (context, value) =>
-    produced(context, jsonText(value)),
+    chargedString(context, toHtmlSafeJsonString(value)),
   ),
   define(
     { name: 'json.marshal_with_options', operands: ['any', 'object'], result: 'string' },
     (context, value, options) => {
       const layout = layoutOf(context, options)
       if (layout === undefined) return undefined
-      if (layout === 'plain') return produced(context, jsonText(value))
-      return produced(context, layout.prefix + jsonText(value, layout))
+      if (layout === 'plain') return chargedString(context, toHtmlSafeJsonString(value))
+      return chargedString(context, layout.prefix + toHtmlSafeJsonString(value, layout))
     },
   ),
   define({ name: 'json.unmarshal', operands: ['string'], result: 'any' }, (context, text) => {
-    payForText(context, text.length)
-    const value = parseJson(text)
+    chargeForString(context, text.length)
+    const value = parseHclJson(text)
     return value.ok ? value.value : context.fail(value.error)
   }),
-  validity('json.is_valid', (text) => parseJson(text).ok),
+  validity('json.is_valid', (text) => parseHclJson(text).ok),
   define({ name: 'yaml.marshal', operands: ['any'], result: 'string' }, (context, value) => {
     // Shared parts are written out at every use; this refuses what would grow too large.
-    payForText(context, jsonText(value).length)
-    return produced(context, writeYaml(toYamlValue(value)))
+    chargeForString(context, toHtmlSafeJsonString(value).length)
+    return chargedString(context, writeYaml(toYamlValue(value)))
   }),
   define({ name: 'yaml.unmarshal', operands: ['string'], result: 'any' }, (context, text) => {
-    payForText(context, text.length)
+    chargeForString(context, text.length)
     const value = parseYaml(text)
     return value.ok ? fromYamlValue(value.value) : context.fail(yamlProblem(value.error))
   }),
   validity('yaml.is_valid', (text) => parseYaml(text).ok),
   define({ name: 'base64.encode', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length * 4)
+    chargeForString(context, text.length * 4)
     return encodeBase64(encodeUtf8(text))
   }),
   define({ name: 'base64.decode', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length)
+    chargeForString(context, text.length)
     const bytes = decodeBase64(text)
     return bytes === undefined ? context.fail(findBadBase64(text)) : decodeUtf8Lossy(bytes)
   }),
   validity('base64.is_valid', (text) => decodeBase64(text) !== undefined),
   ...(['base64url.encode', 'base64url.encode_no_pad'] as const).map((name) =>
     define({ name, operands: ['string'], result: 'string' }, (context, text) => {
-      payForText(context, text.length * 4)
+      chargeForString(context, text.length * 4)
       const encoded = encodeBase64(encodeUtf8(text)).replaceAll('+', '-').replaceAll('/', '_')
       return name === 'base64url.encode' ? encoded : encoded.replace(/=+$/, '')
     }),
   ),
   define({ name: 'base64url.decode', operands: ['string'], result: 'string' }, decodeUrlSafe),
   define({ name: 'hex.encode', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length * 6)
+    chargeForString(context, text.length * 6)
     return encodeHex(encodeUtf8(text))
   }),
   define({ name: 'hex.decode', operands: ['string'], result: 'string' }, decodeHex),
@@ -70,7 +70,7 @@ export const ENCODING_BUILTINS: readonly Builtin[] = [
 function validity(name: string, test: (text: string) => boolean): Builtin {
   return define({ name, operands: ['any'], result: 'boolean' }, (context, value) => {
     if (typeof value !== 'string') return false
-    payForText(context, value.length)
+    chargeForString(context, value.length)
     return test(value)
   })
 }
@@ -100,7 +100,7 @@ function layoutOf(context: CallContext, options: ObjectValue): JsonLayout | 'pla
 }
 
 function decodeUrlSafe(context: CallContext, text: string): Value | undefined {
-  payForText(context, text.length)
+  chargeForString(context, text.length)
   const rest = text.length % 4
   if (!text.endsWith('=') && rest === 1) return context.fail(`illegal base64url string: ${text}`)
   const padded = text.endsWith('=') || rest === 0 ? text : text + '='.repeat(4 - rest)
@@ -112,7 +112,7 @@ function decodeUrlSafe(context: CallContext, text: string): Value | undefined {
 }
 
 function decodeHex(context: CallContext, text: string): Value | undefined {
-  payForText(context, text.length)
+  chargeForString(context, text.length)
   const bad = /[^0-9a-fA-F]/u.exec(text)
   if (bad !== null && bad.index <= text.length - (text.length % 2)) {
     const code = (bad[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')

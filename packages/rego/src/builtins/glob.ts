@@ -1,9 +1,9 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isArray, kindOf, type Value } from '../value/value.ts'
-import { define, mistyped, type Builtin, type CallContext } from './builtin.ts'
+import { define, typeMismatch, type Builtin, type CallContext } from './builtin.ts'
 import { PATTERN_LENGTH_MAX } from './limits.ts'
-import { payForText, produced } from './operand.ts'
-import { compilePattern, paySearch } from '../pattern/pattern.ts'
+import { chargeForString, chargedString } from './operand.ts'
+import { compilePattern, chargeSearch } from '../pattern/pattern.ts'
 
 export const GLOB_BUILTINS: readonly Builtin[] = [
   define(
@@ -11,17 +11,17 @@ export const GLOB_BUILTINS: readonly Builtin[] = [
     (context, ...[glob, delimiters, text]) => {
       const separators = separatorsOf(context, delimiters)
       if (separators === undefined) return undefined
-      payForText(context, glob.length)
+      chargeForString(context, glob.length)
       const pattern = globPattern(glob, separators)
       if (!pattern.ok) return context.fail(pattern.error)
       const compiled = compilePattern(pattern.value)
       if (!compiled.ok) return context.fail(compiled.error)
-      paySearch(context, compiled.value, text.length)
+      chargeSearch(context, compiled.value, text.length)
       return compiled.value.regex.matcher(text).find()
     },
   ),
   define({ name: 'glob.quote_meta', operands: ['string'], result: 'string' }, (context, text) =>
-    produced(context, text.replace(/[*?\\[\]{}]/g, '\\$&')),
+    chargedString(context, text.replace(/[*?\\[\]{}]/g, '\\$&')),
   ),
 ]
 
@@ -35,7 +35,7 @@ function separatorsOf(
   let separators = ''
   for (const delimiter of delimiters) {
     if (typeof delimiter !== 'string')
-      return context.failType(mistyped(2, 'string', kindOf(delimiter)))
+      return context.failType(typeMismatch(2, 'string', kindOf(delimiter)))
     if (Array.from(delimiter).length !== 1)
       return context.failType('operand 2 must be array of characters')
     separators += delimiter

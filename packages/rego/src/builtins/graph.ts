@@ -1,5 +1,5 @@
 import { VALUE_DEPTH_MAX } from '../limits.ts'
-import { LimitReached } from '../value/limit-reached.ts'
+import { LimitExceeded } from '../value/limit-reached.ts'
 import { isArray, type ObjectValue, SetBuilder, SetValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { membersOf } from './operand.ts'
@@ -53,7 +53,7 @@ interface Search {
 function extend(search: Search, path: readonly Value[], neighbours: readonly Value[]): void {
   const { context, graph, found, passed } = search
   context.charge(path.length)
-  if (path.length > VALUE_DEPTH_MAX) throw new LimitReached('a path of the graph is too long')
+  if (path.length > VALUE_DEPTH_MAX) throw new LimitExceeded('a path of the graph is too long')
   if (neighbours.length === 0) {
     found.add(path)
     return

@@ -7,10 +7,10 @@ import { documentMembers } from '../graphql/document-value.ts'
 import { readText, type DocumentKind } from '../graphql/read-text.ts'
 import { documentOf, WrongShape } from '../graphql/value-document.ts'
 import { fromJson } from '../value/json.ts'
-import { jsonText } from '../value/json-text.ts'
+import { toHtmlSafeJsonString } from '../value/json-text.ts'
 import { objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 const DOCUMENT = ['string', 'object'] as const
 type Document = string | ObjectValue
@@ -67,8 +67,8 @@ function read(
   given: Document,
   kind: DocumentKind,
 ): Result<DocumentNode, string> {
-  const text = typeof given === 'string' ? given : jsonText(given)
-  payForText(context, text.length)
+  const text = typeof given === 'string' ? given : toHtmlSafeJsonString(given)
+  chargeForString(context, text.length)
   // About what it costs to read, to check and to show.
   context.charge(text.length)
   if (typeof given === 'string') return readText(text, kind)

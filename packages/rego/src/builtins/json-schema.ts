@@ -1,10 +1,10 @@
 import { findSchemaProblem } from '../schema/check-schema.ts'
 import { validate } from '../schema/validate.ts'
-import { jsonText } from '../value/json-text.ts'
-import { parseJson } from '../value/json.ts'
+import { toHtmlSafeJsonString } from '../value/json-text.ts'
+import { parseHclJson } from '../value/json.ts'
 import { objectOf, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 const SCHEMA = ['string', 'object'] as const
 
@@ -43,8 +43,8 @@ function documentOf(
   context: CallContext,
   given: Value,
 ): { readonly value: Value } | { readonly error: string } {
-  const text = typeof given === 'string' ? given : jsonText(given)
-  payForText(context, text.length)
-  const parsed = parseJson(text)
+  const text = typeof given === 'string' ? given : toHtmlSafeJsonString(given)
+  chargeForString(context, text.length)
+  const parsed = parseHclJson(text)
   return parsed.ok ? { value: parsed.value } : { error: parsed.error }
 }

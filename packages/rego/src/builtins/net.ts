@@ -8,15 +8,15 @@ import {
   SetValue,
   type Value,
 } from '../value/value.ts'
-import { define, mistyped, type Builtin, type CallContext } from './builtin.ts'
+import { define, typeMismatch, type Builtin, type CallContext } from './builtin.ts'
 import {
   containsAddress,
   containsNetwork,
   mergeNetworks,
-  networkOf,
+  parseCidrOrAddress,
   parseHost,
   parseNetwork,
-  type Network,
+  type Cidr,
 } from './network.ts'
 import { membersOf } from './operand.ts'
 
@@ -60,7 +60,7 @@ export const NET_BUILTINS: readonly Builtin[] = [
   define({ name: 'net.cidr_merge', operands: ['any'], result: 'set' }, merge),
 ]
 
-function useNetwork(context: CallContext, text: string): Network | undefined {
+function useNetwork(context: CallContext, text: string): Cidr | undefined {
   context.charge(1)
   return parseNetwork(text) ?? context.fail(`invalid CIDR address: ${text}`)
 }
@@ -110,7 +110,7 @@ function candidatesOf(
     const cidr = isArray(item) ? item[0] : item
     if (cidr === undefined || (typeof item !== 'string' && !isArray(item)))
       return context.fail(`operand ${position}: element must be string or non-empty array`)
-    if (typeof cidr !== 'string') return context.failType(mistyped(1, 'string', kindOf(cidr)))
+    if (typeof cidr !== 'string') return context.failType(typeMismatch(1, 'string', kindOf(cidr)))
     candidates.push({ cidr, index })
   }
   context.charge(candidates.length)
@@ -126,12 +126,12 @@ function entriesOf(value: Value): readonly (readonly [Value, Value])[] {
 function merge(context: CallContext, value: Value): SetValue | undefined {
   if (!isArray(value) && !(value instanceof SetValue))
     return context.fail('operand must be an array')
-  const networks: Network[] = []
+  const networks: Cidr[] = []
   const members = membersOf(value)
   context.charge(members.length)
   for (const element of members) {
     if (typeof element !== 'string') return context.fail('element must be string')
-    const network = networkOf(element)
+    const network = parseCidrOrAddress(element)
     if (network === undefined) return context.fail(`invalid CIDR address: ${element}`)
     if (network === 'no-length') return context.fail('IPv6 invalid: needs prefix length')
     networks.push(network)

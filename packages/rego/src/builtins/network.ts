@@ -1,7 +1,7 @@
 import { formatAddress, parseAddress, parseCidr } from '@reeve/kit/ip-address.ts'
 
 /** A range of addresses of one kind. */
-export interface Network {
+export interface Cidr {
   readonly first: bigint
   readonly last: bigint
   readonly bits: 32 | 128
@@ -12,7 +12,7 @@ export interface Network {
 /** A number with a leading zero could be octal, so it is refused. */
 const AMBIGUOUS = /(?:^|[.:])0[0-9]+(?:\.|$|\/)/
 
-export function parseNetwork(text: string): Network | undefined {
+export function parseNetwork(text: string): Cidr | undefined {
   const [addressText = ''] = text.split('/')
   const isV4 = !text.includes(':')
   if (isV4 && AMBIGUOUS.test(addressText)) return undefined
@@ -45,7 +45,7 @@ function networkFrom(
   address: bigint,
   bits: 32 | 128,
   { length, text }: { readonly length: number; readonly text?: string },
-): Network {
+): Cidr {
   const size = 1n << BigInt(bits - length)
   const first = address - (address % size)
   return {
@@ -57,7 +57,7 @@ function networkFrom(
 }
 
 /** A network, or an address of version 4, which stands for the network of its class. */
-export function networkOf(text: string): Network | 'no-length' | undefined {
+export function parseCidrOrAddress(text: string): Cidr | 'no-length' | undefined {
   const address = AMBIGUOUS.test(text) ? undefined : parseHost(text)
   if (address === undefined) return parseNetwork(text)
   if (address.bits === 128) return 'no-length'
@@ -74,18 +74,18 @@ function classLength(address: bigint): number {
 }
 
 /** An address of version 4 is not in a network of version 6, whatever its number. */
-export function containsAddress(network: Network, address: bigint, bits: 32 | 128): boolean {
+export function containsAddress(network: Cidr, address: bigint, bits: 32 | 128): boolean {
   return network.bits === bits && address >= network.first && address <= network.last
 }
 
-export function containsNetwork(outer: Network, inner: Network): boolean {
+export function containsNetwork(outer: Cidr, inner: Cidr): boolean {
   return outer.bits === inner.bits && inner.first >= outer.first && inner.last <= outer.last
 }
 
 /** The fewest networks that have the same addresses. */
-export function mergeNetworks(networks: readonly Network[]): readonly string[] {
+export function mergeNetworks(networks: readonly Cidr[]): readonly string[] {
   const sorted = networks.toSorted((a, b) => a.bits - b.bits || order(a.first, b.first))
-  const merged: (Network & { readonly isJoined?: boolean })[] = []
+  const merged: (Cidr & { readonly isJoined?: boolean })[] = []
   for (const network of sorted) {
     const last = merged.at(-1)
     if (last === undefined || last.bits !== network.bits || network.first > last.last + 1n) {
@@ -107,7 +107,7 @@ function order(a: bigint, b: bigint): number {
 }
 
 /** From the front always the largest network that begins there and does not go too far. */
-function splitRange({ first, last, bits }: Network): readonly string[] {
+function splitRange({ first, last, bits }: Cidr): readonly string[] {
   const texts: string[] = []
   for (let at = first; at <= last;) {
     let length: number = bits

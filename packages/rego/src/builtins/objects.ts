@@ -9,7 +9,7 @@ import {
   type Value,
 } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { elementMistyped } from './operand.ts'
+import { elementTypeMismatch } from './operand.ts'
 
 const KEYS = ['object', 'set', 'array'] as const
 
@@ -51,7 +51,7 @@ export const OBJECT_BUILTINS: readonly Builtin[] = [
     for (const element of objects) {
       if (!(element instanceof ObjectValue))
         return context.failType(
-          elementMistyped({ position: 1, collection: objects, element, wanted: 'object' }),
+          elementTypeMismatch({ position: 1, collection: objects, element, wanted: 'object' }),
         )
     }
     // Pairs of neighbours: merging one after the other would copy the first ones every time.

@@ -1,5 +1,5 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
-import { LimitReached } from '../value/limit-reached.ts'
+import { LimitExceeded } from '../value/limit-reached.ts'
 import { toBigInt, type NumberValue } from '../value/number.ts'
 import { isArray, type Kind, kindOf, type SetValue, type Value } from '../value/value.ts'
 import type { CallContext } from './builtin.ts'
@@ -17,7 +17,12 @@ export interface ElementProblem {
 }
 
 /** `operand 1 must be array of numbers but got array containing string` */
-export function elementMistyped({ position, collection, element, wanted }: ElementProblem): string {
+export function elementTypeMismatch({
+  position,
+  collection,
+  element,
+  wanted,
+}: ElementProblem): string {
   const kind = kindOf(collection)
   return `operand ${position} must be ${kind} of ${wanted}s but got ${kind} containing ${kindOf(element)}`
 }
@@ -33,7 +38,9 @@ export function textsOf(
   context.charge(members.length)
   for (const element of members) {
     if (typeof element !== 'string')
-      return context.failType(elementMistyped({ position, collection, element, wanted: 'string' }))
+      return context.failType(
+        elementTypeMismatch({ position, collection, element, wanted: 'string' }),
+      )
     texts.push(element)
   }
   return texts
@@ -65,20 +72,20 @@ export function smallWholeOf(
 }
 
 /** Pays for reading or making so many characters, and refuses to make more than a text may have. */
-export function payForText(context: CallContext, length: number): void {
-  if (length > STRING_LENGTH_MAX) throw new LimitReached('a text is too long')
+export function chargeForString(context: CallContext, length: number): void {
+  if (length > STRING_LENGTH_MAX) throw new LimitExceeded('a text is too long')
   context.charge(1 + Math.floor(length / CHARACTERS_PER_STEP))
 }
 
 /** The text, paid for. */
-export function produced(context: CallContext, text: string): string {
-  payForText(context, text.length)
+export function chargedString(context: CallContext, text: string): string {
+  chargeForString(context, text.length)
   return text
 }
 
 /** Pays for the next piece of a text that is made in pieces; gives the length of all so far. */
 export function addLength(context: CallContext, length: number, more: number): number {
-  payForText(context, more)
-  if (length + more > STRING_LENGTH_MAX) throw new LimitReached('a text is too long')
+  chargeForString(context, more)
+  if (length + more > STRING_LENGTH_MAX) throw new LimitExceeded('a text is too long')
   return length + more
 }

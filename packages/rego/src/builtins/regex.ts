@@ -1,11 +1,11 @@
 import type { Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { findIntersection } from '../pattern/glob-intersection.ts'
-import { addLength, payForText, smallWholeOf } from './operand.ts'
+import { addLength, chargeForString, smallWholeOf } from './operand.ts'
 import {
   compilePattern,
   findMatches,
-  paySearch,
+  chargeSearch,
   type Match,
   type Pattern,
 } from '../pattern/pattern.ts'
@@ -23,7 +23,7 @@ export const REGEX_BUILTINS: readonly Builtin[] = [
   ),
   define({ name: 'regex.is_valid', operands: ['any'], result: 'boolean' }, (context, pattern) => {
     if (typeof pattern !== 'string') return false
-    payForText(context, pattern.length * 16)
+    chargeForString(context, pattern.length * 16)
     return compilePattern(pattern).ok
   }),
   define({ name: 'regex.split', operands: ['string', 'string'], result: 'array' }, split),
@@ -67,13 +67,13 @@ export const REGEX_BUILTINS: readonly Builtin[] = [
 ]
 
 function usePattern(context: CallContext, text: string): Pattern | undefined {
-  payForText(context, text.length)
+  chargeForString(context, text.length)
   const compiled = compilePattern(text)
   return compiled.ok ? compiled.value : context.fail(compiled.error)
 }
 
 function isFound(context: CallContext, pattern: Pattern, text: string): boolean {
-  paySearch(context, pattern, text.length)
+  chargeSearch(context, pattern, text.length)
   return pattern.regex.matcher(text).find()
 }
 
@@ -172,7 +172,7 @@ function matchTemplate(
     return context.fail(
       `end delimiter has to be exactly one character long but is ${close.length} long`,
     )
-  payForText(context, template.length)
+  chargeForString(context, template.length)
   const pattern = templatePattern(template, open, close)
   if (pattern === undefined) return context.fail(`unbalanced braces in ${JSON.stringify(template)}`)
   const compiled = usePattern(context, pattern)

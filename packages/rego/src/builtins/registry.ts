@@ -28,7 +28,7 @@ import { URI_BUILTINS } from './uri.ts'
 import { UUID_BUILTINS } from './uuid.ts'
 import { CRYPTO_BUILTINS } from './crypto.ts'
 import { HOST_BUILTINS } from './host.ts'
-import { TOKEN_BUILTINS } from './tokens.ts'
+import { JWT_BUILTINS } from './tokens.ts'
 import { TOKEN_SIGN_BUILTINS } from './token-sign.ts'
 import { X509_BUILTINS } from './x509.ts'
 import { JSON_SCHEMA_BUILTINS } from './json-schema.ts'
@@ -65,7 +65,7 @@ const ALL: readonly Builtin[] = [
   ...UUID_BUILTINS,
   ...CRYPTO_BUILTINS,
   ...HOST_BUILTINS,
-  ...TOKEN_BUILTINS,
+  ...JWT_BUILTINS,
   ...TOKEN_SIGN_BUILTINS,
   ...X509_BUILTINS,
   ...JSON_SCHEMA_BUILTINS,

@@ -8,11 +8,11 @@ import {
 } from '@reeve/go-template'
 import { CHARACTERS_PER_STEP, VALUE_DEPTH_MAX } from '../limits.ts'
 import { keyText } from '../value/json-text.ts'
-import { LimitReached } from '../value/limit-reached.ts'
+import { LimitExceeded } from '../value/limit-reached.ts'
 import { numberText } from '../value/number.ts'
 import { isArray, isNumber, ObjectValue, SetValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText, produced } from './operand.ts'
+import { chargeForString, chargedString } from './operand.ts'
 
 const DELIMITERS = { left: '{{', right: '}}' } as const
 
@@ -20,12 +20,12 @@ export const RENDER_TEMPLATE_BUILTINS: readonly Builtin[] = [
   define(
     { name: 'strings.render_template', operands: ['string', 'object'], result: 'string' },
     (context, source, values) => {
-      payForText(context, source.length)
+      chargeForString(context, source.length)
       const data = templateValue(context, values, 0)
       try {
         const text = render(context, source, data)
         // Rego has `<undefined>` where the template engine writes `<no value>`.
-        return produced(context, text.replaceAll('<no value>', '<undefined>'))
+        return chargedString(context, text.replaceAll('<no value>', '<undefined>'))
       } catch (thrown) {
         if (thrown instanceof TemplateError) return context.fail(`template: ${thrown.message}`)
         throw thrown
@@ -48,7 +48,7 @@ function render(context: CallContext, source: string, data: TemplateValue): stri
 
 /** Templates see JSON in which numbers are text: they print them, and cannot compare them. */
 function templateValue(context: CallContext, value: Value, depth: number): TemplateValue {
-  if (depth > VALUE_DEPTH_MAX) throw new LimitReached('the value is nested too deeply')
+  if (depth > VALUE_DEPTH_MAX) throw new LimitExceeded('the value is nested too deeply')
   context.charge(1)
   const inner = (item: Value): TemplateValue => templateValue(context, item, depth + 1)
   if (isNumber(value)) return numberText(value)

@@ -1,13 +1,13 @@
 import { quote } from '@reeve/go-template/fmt'
 import { compareVersions, parseVersion } from '@reeve/kit/version.ts'
 import { define, type Builtin } from './builtin.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 export const SEMVER_BUILTINS: readonly Builtin[] = [
   define(
     { name: 'semver.compare', operands: ['string', 'string'], result: 'number' },
     (context, a, b) => {
-      payForText(context, a.length + b.length)
+      chargeForString(context, a.length + b.length)
       const left = parseVersion(a, 'semver')
       if (left === undefined)
         return context.fail(`operand 1: string ${quote(a)} is not a valid SemVer`)
@@ -19,7 +19,7 @@ export const SEMVER_BUILTINS: readonly Builtin[] = [
   ),
   define({ name: 'semver.is_valid', operands: ['any'], result: 'boolean' }, (context, value) => {
     if (typeof value !== 'string') return false
-    payForText(context, value.length)
+    chargeForString(context, value.length)
     return parseVersion(value, 'semver') !== undefined
   }),
 ]

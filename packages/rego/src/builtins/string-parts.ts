@@ -1,5 +1,5 @@
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText, smallWholeOf } from './operand.ts'
+import { chargeForString, smallWholeOf } from './operand.ts'
 
 export const STRING_PART_BUILTINS: readonly Builtin[] = [
   search('contains', (text, part) => text.includes(part)),
@@ -8,7 +8,7 @@ export const STRING_PART_BUILTINS: readonly Builtin[] = [
   define(
     { name: 'strings.count', operands: ['string', 'string'], result: 'number' },
     (context, text, part) => {
-      payForText(context, text.length)
+      chargeForString(context, text.length)
       // An empty text is between all characters and at both ends.
       return part === '' ? Array.from(text).length + 1 : text.split(part).length - 1
     },
@@ -17,7 +17,7 @@ export const STRING_PART_BUILTINS: readonly Builtin[] = [
     { name: 'indexof', operands: ['string', 'string'], result: 'number' },
     (context, text, part) => {
       if (part === '') return context.fail('empty search character')
-      payForText(context, text.length)
+      chargeForString(context, text.length)
       const at = text.indexOf(part)
       return at < 0 ? -1 : Array.from(text.slice(0, at)).length
     },
@@ -26,7 +26,7 @@ export const STRING_PART_BUILTINS: readonly Builtin[] = [
     { name: 'indexof_n', operands: ['string', 'string'], result: 'array' },
     (context, text, part) => {
       if (part === '') return context.fail('empty search character')
-      payForText(context, text.length)
+      chargeForString(context, text.length)
       return positionsOf(context, text, part)
     },
   ),
@@ -38,7 +38,7 @@ export const STRING_PART_BUILTINS: readonly Builtin[] = [
       const count = smallWholeOf(context, length, 3)
       if (count === undefined) return undefined
       if (from < 0) return context.fail('negative offset')
-      payForText(context, text.length)
+      chargeForString(context, text.length)
       const to = count < 0 ? undefined : from + count
       if (!/[\ud800-\udfff]/.test(text)) return text.slice(from, to)
       return Array.from(text).slice(from, to).join('')
@@ -56,7 +56,7 @@ export const STRING_PART_BUILTINS: readonly Builtin[] = [
     (_, text, part) => (part !== '' && text.endsWith(part) ? text.slice(0, -part.length) : text),
   ),
   define({ name: 'trim_space', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length)
+    chargeForString(context, text.length)
     return trimRight(trimLeft(text, SPACES), SPACES)
   }),
 ]
@@ -70,7 +70,7 @@ function search(name: string, test: (text: string, part: string) => boolean): Bu
   return define(
     { name, operands: ['string', 'string'], result: 'boolean' },
     (context, text, part) => {
-      payForText(context, Math.min(text.length, text.length + part.length))
+      chargeForString(context, Math.min(text.length, text.length + part.length))
       return test(text, part)
     },
   )
@@ -99,7 +99,7 @@ function trim(name: string, cut: (text: string, set: ReadonlySet<string>) => str
   return define(
     { name, operands: ['string', 'string'], result: 'string' },
     (context, text, set) => {
-      payForText(context, text.length + set.length)
+      chargeForString(context, text.length + set.length)
       return cut(text, new Set(set))
     },
   )

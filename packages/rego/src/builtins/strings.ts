@@ -1,7 +1,7 @@
 import { toDecimal } from '../value/number.ts'
 import { isArray, type SetValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText, produced, smallWholeOf, textsOf } from './operand.ts'
+import { chargeForString, chargedString, smallWholeOf, textsOf } from './operand.ts'
 import { replaceAll, replacerOf } from '../text/replace.ts'
 import { sprintf } from '../text/sprintf.ts'
 
@@ -16,7 +16,7 @@ export const STRING_BUILTINS: readonly Builtin[] = [
       const texts = textsOf(context, parts, 2)
       if (texts === undefined) return undefined
       const length = texts.reduce((sum, text) => sum + text.length + separator.length, 0)
-      payForText(context, length)
+      chargeForString(context, length)
       return texts.join(separator)
     },
   ),
@@ -29,7 +29,7 @@ export const STRING_BUILTINS: readonly Builtin[] = [
       // Digits after the point are cut off.
       const whole =
         exponent >= 0 ? digits * 10n ** BigInt(exponent) : digits / 10n ** BigInt(-exponent)
-      return produced(context, whole.toString(radix))
+      return chargedString(context, whole.toString(radix))
     },
   ),
   define(
@@ -66,7 +66,7 @@ export const STRING_BUILTINS: readonly Builtin[] = [
     },
   ),
   define({ name: 'strings.reverse', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length)
+    chargeForString(context, text.length)
     return Array.from(text).toReversed().join('')
   }),
   ...cases('lower', (text) => text.replaceAll('İ', 'i').toLowerCase()),
@@ -77,7 +77,7 @@ export const STRING_BUILTINS: readonly Builtin[] = [
 
 /** Without a separator every character is a part. */
 function splitText(context: CallContext, text: string, separator: string): readonly string[] {
-  payForText(context, text.length)
+  chargeForString(context, text.length)
   const parts = separator === '' ? Array.from(text) : text.split(separator)
   context.charge(parts.length)
   return parts
@@ -90,7 +90,7 @@ function splitText(context: CallContext, text: string, separator: string): reado
 function cases(name: string, change: (text: string) => string): readonly Builtin[] {
   return [
     define({ name, operands: ['string'], result: 'string' }, (context, text) => {
-      payForText(context, text.length)
+      chargeForString(context, text.length)
       if (isAscii(text)) return change(text)
       let changed = ''
       for (const character of text) {
@@ -115,7 +115,7 @@ function affixes(name: string, turn: (text: string) => string): Builtin {
     if (texts === undefined) return undefined
     const wanted = oneOrMany(context, base, 2)
     if (wanted === undefined) return undefined
-    for (const text of [...texts, ...wanted]) payForText(context, text.length)
+    for (const text of [...texts, ...wanted]) chargeForString(context, text.length)
     return startsWithAny(texts.map(turn), wanted.map(turn))
   })
 }

@@ -1,16 +1,16 @@
 import { formatText } from '../value/format.ts'
 import { fromBigInt, toBigInt, type NumberValue } from '../value/number.ts'
 import { isArray, isNumber, kindOf, type Value } from '../value/value.ts'
-import { define, mistyped, type Builtin, type CallContext } from './builtin.ts'
+import { define, typeMismatch, type Builtin, type CallContext } from './builtin.ts'
 import {
-  clockFace,
-  type ClockFace,
+  toDateTimeFields,
+  type DateTimeFields,
   parseDuration,
   parseTime,
   formatTime,
 } from '@reeve/go-template/time'
 import { daysInMonth, floorDivide, dayStartMs, WEEKDAYS } from '@reeve/kit/calendar.ts'
-import { payForText, smallWholeOf } from './operand.ts'
+import { chargeForString, smallWholeOf } from './operand.ts'
 
 const NS_MIN = -(2n ** 63n)
 const NS_MAX = 2n ** 63n - 1n
@@ -58,7 +58,7 @@ export const TIME_BUILTINS: readonly Builtin[] = [
     const moment = momentOf(context, value)
     if (moment === undefined) return undefined
     const layout = moment.layout === '' ? RFC3339_NANO : moment.layout
-    payForText(context, layout.length)
+    chargeForString(context, layout.length)
     return formatTime(faceOf(moment), NAMED_LAYOUTS.get(layout) ?? layout)
   }),
   reading('time.date', 'array', ({ year, month, day }) => [year, month, day]),
@@ -82,7 +82,7 @@ export const TIME_BUILTINS: readonly Builtin[] = [
 function reading(
   name: string,
   result: 'array' | 'string',
-  read: (face: ClockFace) => Value,
+  read: (face: DateTimeFields) => Value,
 ): Builtin {
   return define({ name, operands: [MOMENT], result }, (context, value) => {
     const moment = momentOf(context, value)
@@ -91,7 +91,7 @@ function reading(
 }
 
 function parseWith(context: CallContext, layout: string, text: string): Value | undefined {
-  payForText(context, layout.length + text.length)
+  chargeForString(context, layout.length + text.length)
   const ns = parseTime(layout, text)
   return ns === undefined
     ? context.fail(
@@ -117,9 +117,9 @@ const WANTED = 'operand 1 must be either number (ns) or [number (ns), string (tz
 function momentOf(context: CallContext, value: NumberValue | readonly Value[]): Moment | undefined {
   const [number, zone = '', layout = ''] = isArray(value) ? value : [value]
   if (number === undefined) return context.failType(`${WANTED} but got array`)
-  if (!isNumber(number)) return context.failType(mistyped(1, 'number', kindOf(number)))
+  if (!isNumber(number)) return context.failType(typeMismatch(1, 'number', kindOf(number)))
   for (const text of [zone, layout])
-    if (typeof text !== 'string') return context.failType(mistyped(1, 'string', kindOf(text)))
+    if (typeof text !== 'string') return context.failType(typeMismatch(1, 'string', kindOf(text)))
   const ns = toBigInt(number)
   if (ns === undefined || ns < NS_MIN || ns > NS_MAX) return context.fail('timestamp too big')
   const name = zone === '' ? 'UTC' : formatText(zone)
@@ -144,9 +144,9 @@ function zoneClock(context: CallContext, zone: string): Moment['offsetAt'] | und
   return (seconds) => Math.round(offsetAt(zone, seconds * 1000) / 1000)
 }
 
-function faceOf({ ns, zone, offsetAt }: Moment): ClockFace {
+function faceOf({ ns, zone, offsetAt }: Moment): DateTimeFields {
   const offset = offsetAt(Number(floorDivide(ns, 1_000_000_000n)))
-  return clockFace(ns, offset, zone === 'UTC' || zone === 'Local' ? 'UTC' : undefined)
+  return toDateTimeFields(ns, offset, zone === 'UTC' || zone === 'Local' ? 'UTC' : undefined)
 }
 
 /** The same time of day so many years, months and days later, on the clock of the zone. */

@@ -10,16 +10,16 @@ import {
   ObjectValue,
   type Value,
 } from '../value/value.ts'
-import { parseJson } from '../value/json.ts'
+import { parseHclJson } from '../value/json.ts'
 import { compareNumbers, fromBigInt, type NumberValue } from '../value/number.ts'
 import type { CallContext } from './builtin.ts'
 import { TOKEN_DEPTH_MAX } from './limits.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 import {
   decodePart,
   decodeText,
-  holdsToken,
-  readToken,
+  isNestedJwt,
+  parseJwt,
   unquoted,
   type Token,
 } from '../crypt/token.ts'
@@ -51,15 +51,15 @@ export function decodeAndVerify(
   if (constraints === undefined) return undefined
   let source = text
   for (let depth = 0; depth < TOKEN_DEPTH_MAX; depth++) {
-    payForText(context, source.length * 4)
-    const token = readToken(source)
+    chargeForString(context, source.length * 4)
+    const token = parseJwt(source)
     if (!token.ok) return context.fail(token.error)
     const isVerified = isSigned(context, token.value, constraints)
     if (isVerified === undefined) return undefined
     if (!isVerified) return UNVERIFIED
     const payload = decodeText(token.value.payload)
     if (!payload.ok) return context.fail(`JWT payload had invalid encoding: ${payload.error}`)
-    if (!holdsToken(token.value))
+    if (!isNestedJwt(token.value))
       return judge(context, token.value, { constraints, payload: payload.value })
     source = unquoted(payload.value)
   }
@@ -105,7 +105,7 @@ function readKeys(
 ): readonly VerificationKey[] | undefined {
   if (secret !== undefined) return [{ key: { form: 'oct', bytes: encodeUtf8(secret) } }]
   if (cert === undefined) return context.fail('no key constraint')
-  payForText(context, cert.length * 4)
+  chargeForString(context, cert.length * 4)
   const keys = readVerificationKeys(context.crypto, cert)
   return typeof keys === 'string' ? context.fail(keys) : keys
 }
@@ -140,7 +140,7 @@ function judge(
   { header }: Token,
   { constraints, payload: text }: { readonly constraints: Constraints; readonly payload: string },
 ): Value | undefined {
-  const payload = parseJson(text)
+  const payload = parseHclJson(text)
   if (!payload.ok) return context.fail(`invalid JSON: ${payload.error}`)
   if (!(payload.value instanceof ObjectValue))
     return context.fail('decoded JSON type was not an Object')

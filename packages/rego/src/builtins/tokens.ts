@@ -1,16 +1,16 @@
 import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { ALGORITHMS, verifySignature, type Algorithm } from '../crypt/signature.ts'
-import { parseJson } from '../value/json.ts'
+import { parseHclJson } from '../value/json.ts'
 import type { Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { TOKEN_DEPTH_MAX } from './limits.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 import {
   decodePart,
   decodeText,
-  holdsToken,
-  readToken,
+  isNestedJwt,
+  parseJwt,
   unquoted,
   type Token,
 } from '../crypt/token.ts'
@@ -19,7 +19,7 @@ import { chooseKeys, readVerificationKeys, type VerificationKey } from '../crypt
 
 const VERIFIERS = [...ALGORITHMS.values()]
 
-export const TOKEN_BUILTINS: readonly Builtin[] = [
+export const JWT_BUILTINS: readonly Builtin[] = [
   define({ name: 'io.jwt.decode', operands: ['string'], result: 'array' }, decode),
   define(
     { name: 'io.jwt.decode_verify', operands: ['string', 'object'], result: 'array' },
@@ -41,19 +41,19 @@ export const TOKEN_BUILTINS: readonly Builtin[] = [
 function decode(context: CallContext, text: string): Value | undefined {
   let source = text
   for (let depth = 0; depth < TOKEN_DEPTH_MAX; depth++) {
-    payForText(context, source.length * 4)
-    const token = readToken(source)
+    chargeForString(context, source.length * 4)
+    const token = parseJwt(source)
     if (!token.ok) return context.fail(token.error)
     const payload = decodeText(token.value.payload)
     if (!payload.ok) return context.fail(`JWT payload had invalid encoding: ${payload.error}`)
-    if (!holdsToken(token.value)) return partsOf(context, token.value, payload.value)
+    if (!isNestedJwt(token.value)) return partsOf(context, token.value, payload.value)
     source = unquoted(payload.value)
   }
   return context.fail('there are too many tokens inside one another')
 }
 
 function partsOf(context: CallContext, token: Token, payloadText: string): Value | undefined {
-  const payload = parseJson(payloadText)
+  const payload = parseHclJson(payloadText)
   if (!payload.ok) return context.fail(`invalid JSON: ${payload.error}`)
   const signature = decodePart(token.signature)
   if (!signature.ok) return context.fail(`JWT signature had invalid encoding: ${signature.error}`)
@@ -65,8 +65,8 @@ function verify(
   algorithm: Algorithm,
   { token: text, key }: { readonly token: string; readonly key: string },
 ): boolean | undefined {
-  payForText(context, (text.length + key.length) * 4)
-  const token = readToken(text)
+  chargeForString(context, (text.length + key.length) * 4)
+  const token = parseJwt(text)
   if (!token.ok) return context.fail(token.error)
   const signature = decodePart(token.value.signature)
   if (!signature.ok) return context.fail(`JWT signature had invalid encoding: ${signature.error}`)

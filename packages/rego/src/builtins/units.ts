@@ -6,7 +6,7 @@ import {
   type NumberValue,
 } from '../value/number.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 const LETTERS = ['k', 'm', 'g', 't', 'p', 'e'] as const
 
@@ -62,7 +62,7 @@ const AMOUNT = /^((?:[0-9.+-]|[eE](?=[0-9+-]))*)(.*)$/su
 const EXPONENT_DIGITS_MAX = 6
 
 function splitAmount(context: CallContext, text: string, what: string): Amount | undefined {
-  payForText(context, text.length)
+  chargeForString(context, text.length)
   if (text.includes(' ')) return context.fail('spaces not allowed in resource strings')
   const [, digits = '', unit = ''] = AMOUNT.exec(text) ?? []
   const exponent = /[eE][+-]?([0-9]*)/.exec(digits)?.[1] ?? ''

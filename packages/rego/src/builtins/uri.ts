@@ -9,12 +9,12 @@ import {
 } from '../value/value.ts'
 import { quote } from '@reeve/go-template/fmt'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { payForText, produced } from './operand.ts'
+import { chargeForString, chargedString } from './operand.ts'
 import { escapeQuery, parseUrl, unescapeText } from '@reeve/go-template/url'
 
 export const URI_BUILTINS: readonly Builtin[] = [
   define({ name: 'uri.parse', operands: ['string'], result: 'object' }, (context, text) => {
-    payForText(context, text.length * 2)
+    chargeForString(context, text.length * 2)
     const url = parseUrl(text)
     if (!url.ok) return context.fail(`parse ${quote(text)}: ${url.error}`)
     // Parts that are not there have no entry.
@@ -22,15 +22,15 @@ export const URI_BUILTINS: readonly Builtin[] = [
   }),
   define({ name: 'uri.is_valid', operands: ['any'], result: 'boolean' }, (context, value) => {
     if (typeof value !== 'string' || value === '') return false
-    payForText(context, value.length * 2)
+    chargeForString(context, value.length * 2)
     return parseUrl(value).ok
   }),
   define({ name: 'urlquery.encode', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length * 3)
+    chargeForString(context, text.length * 3)
     return escapeQuery(text)
   }),
   define({ name: 'urlquery.decode', operands: ['string'], result: 'string' }, (context, text) => {
-    payForText(context, text.length)
+    chargeForString(context, text.length)
     const decoded = unescapeText(text, 'query')
     return decoded.ok ? decoded.value : context.fail(decoded.error)
   }),
@@ -45,11 +45,11 @@ function encodeObject(context: CallContext, object: ObjectValue): string | undef
     for (const one of values ?? [null]) {
       if (typeof name !== 'string' || typeof one !== 'string')
         return context.failType('operand 1 values must be string, array[string], or set[string]')
-      payForText(context, encodeUtf8(one).length * 3)
+      chargeForString(context, encodeUtf8(one).length * 3)
       pairs.push(`${escapeQuery(name)}=${escapeQuery(one)}`)
     }
   }
-  return produced(context, pairs.join('&'))
+  return chargedString(context, pairs.join('&'))
 }
 
 function listOf(value: Value): readonly Value[] | undefined {
@@ -58,7 +58,7 @@ function listOf(value: Value): readonly Value[] | undefined {
 }
 
 function decodeObject(context: CallContext, query: string): ObjectValue | undefined {
-  payForText(context, query.length)
+  chargeForString(context, query.length)
   const found = new Map<string, string[]>()
   for (const pair of query.split('&')) {
     if (pair === '') continue

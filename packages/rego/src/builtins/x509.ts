@@ -15,7 +15,7 @@ import { isNumber, objectOf, type ObjectValue, type Value } from '../value/value
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { floorDivide } from '@reeve/kit/calendar.ts'
 import { CERTIFICATES_MAX } from './limits.ts'
-import { payForText } from './operand.ts'
+import { chargeForString } from './operand.ts'
 
 export const X509_BUILTINS: readonly Builtin[] = [
   define(
@@ -84,7 +84,7 @@ const BEGIN = '-----BEGIN'
 
 /** PEM text, also in base64. */
 function pemText(context: CallContext, text: string): Result<string, string> {
-  payForText(context, text.length * 4)
+  chargeForString(context, text.length * 4)
   if (text.startsWith(BEGIN)) return ok(text)
   const bytes = decodeBase64(text)
   return bytes === undefined ? err(findBadBase64(text)) : ok(decodeUtf8Lossy(bytes))
@@ -95,7 +95,7 @@ function readCertificates(
   context: CallContext,
   text: string,
 ): Result<readonly Certificate[], string> {
-  payForText(context, text.length * 4)
+  chargeForString(context, text.length * 4)
   if (text.startsWith(BEGIN)) return certificatesInPem(text)
   const bytes = decodeBase64(text)
   if (bytes === undefined) return err(findBadBase64(text))
@@ -187,7 +187,7 @@ function wholeNumber(value: Value): bigint | undefined {
 
 function requestBytes(context: CallContext, text: string): Result<Uint8Array, string> {
   const wrong = err('invalid PEM-encoded certificate signing request')
-  payForText(context, text.length * 4)
+  chargeForString(context, text.length * 4)
   const bytes = text.startsWith(BEGIN) ? undefined : decodeBase64(text)
   if (!text.startsWith(BEGIN) && bytes === undefined) return err(findBadBase64(text))
   const pem = bytes === undefined ? text : decodeUtf8Lossy(bytes.subarray(0, BEGIN.length))

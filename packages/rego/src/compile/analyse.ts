@@ -107,24 +107,24 @@ export function directVariables(goals: readonly Goal[]): Set<Variable> {
 }
 
 /** Variables that are known at a goal. */
-export interface Known {
+export interface BindingState {
   readonly bound: ReadonlySet<Variable>
   /** Variables of this body or an enclosing one: a nested body shares them and owns all others. */
   readonly visible: ReadonlySet<Variable>
 }
 
 /** Returns the first variable that must be bound earlier but is not. */
-export function findUnbound(expression: Expression, known: Known): Variable | undefined {
+export function findUnbound(expression: Expression, known: BindingState): Variable | undefined {
   return firstUnbound(known, (visitor) => visitExpression(expression, visitor))
 }
 
-export function findUnboundInGoal(goal: Goal, known: Known): Variable | undefined {
+export function findUnboundInGoal(goal: Goal, known: BindingState): Variable | undefined {
   return firstUnbound(known, (visitor) => visitGoal(goal, visitor))
 }
 
 export function findUnboundInReplacements(
   replacements: readonly Replacement[],
-  known: Known,
+  known: BindingState,
 ): Variable | undefined {
   return firstUnbound(known, (visitor) => {
     for (const replacement of replacements) visitReplacement(replacement, visitor)
@@ -132,7 +132,7 @@ export function findUnboundInReplacements(
 }
 
 function firstUnbound(
-  { bound, visible }: Known,
+  { bound, visible }: BindingState,
   visit: (visitor: VariableVisitor) => void,
 ): Variable | undefined {
   let first: Variable | undefined

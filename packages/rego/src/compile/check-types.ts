@@ -1,13 +1,13 @@
 import type { OperandType } from '../builtins/builtin.ts'
 import { kindOf, type Kind } from '../value/value.ts'
 import type { Call, Expression } from './ir.ts'
-import { refuse, type Trouble } from './unit.ts'
+import { throwCompileError, type ErrorSite } from './unit.ts'
 
 /**
  * Refuses calls of builtins with operands that can never fit, such as `1 + "a"`. Types of documents
  * and variables are not inferred: those calls fail when they are made.
  */
-export function checkOperands(call: Call, trouble: Trouble): void {
+export function checkOperands(call: Call, trouble: ErrorSite): void {
   if (call.callee.type !== 'builtin') return
   const { builtin } = call.callee
   // The builtins of version 0 take anything and fail when they are called.
@@ -16,7 +16,7 @@ export function checkOperands(call: Call, trouble: Trouble): void {
     const wanted = builtin.operands[at]
     const kind = staticKind(operand)
     if (wanted === undefined || kind === undefined || fits(kind, wanted)) continue
-    refuse(
+    throwCompileError(
       { ...trouble, code: 'rego_type_error' },
       `${call.name}: invalid argument(s): operand ${at + 1} is ${kind}`,
     )

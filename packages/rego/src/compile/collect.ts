@@ -1,9 +1,9 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
 import type { Rule } from '../syntax/tree.ts'
 import { checkConflicts } from './conflicts.ts'
-import type { Group, RuleIR, TreeNode } from './ir.ts'
-import { growTo, staticPath } from './tree.ts'
-import { packageKey, refuse, type Compilation, type Unit } from './unit.ts'
+import type { VirtualDocument, RuleIR, TreeNode } from './ir.ts'
+import { ensureNode, groundPrefix } from './tree.ts'
+import { packageKey, throwCompileError, type Compilation, type Unit } from './unit.ts'
 
 /** Puts the rules of all modules into the tree, each with the others of its document. */
 export function collectRules(compilation: Compilation, units: readonly Unit[]): void {
@@ -11,26 +11,27 @@ export function collectRules(compilation: Compilation, units: readonly Unit[]): 
   for (const unit of units)
     for (const rule of unit.module?.rules ?? []) collectRule(compilation, unit, rule)
   checkConflicts(compilation)
-  absorb(compilation.root, [])
+  nestDocuments(compilation.root, [])
 }
 
 function collectNames(compilation: Compilation, unit: Unit): void {
   const key = packageKey(unit.package)
   const names = compilation.names.get(key) ?? new Set()
   compilation.names.set(key, names)
-  for (const rule of unit.module?.rules ?? []) names.add(staticPath(rule.path)[0] ?? '')
+  for (const rule of unit.module?.rules ?? []) names.add(groundPrefix(rule.path)[0] ?? '')
   // A package without rules is still an empty document.
-  growTo(compilation.root, unit.package)
+  ensureNode(compilation.root, unit.package)
 }
 
 function collectRule(compilation: Compilation, unit: Unit, rule: Rule): void {
-  const prefix = staticPath(rule.path)
+  const prefix = groundPrefix(rule.path)
   const path = [...unit.package, ...prefix]
   const trouble = { source: unit.source, at: rule.at }
-  if (path.length > NESTING_DEPTH_MAX) refuse(trouble, 'the path of the rule is too long')
+  if (path.length > NESTING_DEPTH_MAX)
+    throwCompileError(trouble, 'the path of the rule is too long')
   if (unit.version === 1 && (prefix[0] === 'input' || prefix[0] === 'data'))
-    refuse(trouble, `rules must not shadow ${prefix[0]} (use a different rule name)`)
-  const node = growTo(compilation.root, path)
+    throwCompileError(trouble, `rules must not shadow ${prefix[0]} (use a different rule name)`)
+  const node = ensureNode(compilation.root, path)
   node.group ??= makeGroup(compilation, node)
   const { group } = node
   const kind = kindOf(rule, prefix.length)
@@ -46,22 +47,25 @@ function collectRule(compilation: Compilation, unit: Unit, rule: Rule): void {
   }
   if (rule.isDefault) {
     if (group.default !== undefined)
-      refuse({ ...trouble, code: 'rego_type_error' }, `multiple default rules ${group.name} found`)
-    if (kind === 'object') refuse(trouble, 'the path of a default rule must be constant')
+      throwCompileError(
+        { ...trouble, code: 'rego_type_error' },
+        `multiple default rules ${group.name} found`,
+      )
+    if (kind === 'object') throwCompileError(trouble, 'the path of a default rule must be constant')
     group.default = ir
   } else group.rules.push(ir)
   setKind(group, kind, ir)
 }
 
-function kindOf(rule: Rule, prefixLength: number): Group['kind'] {
+function kindOf(rule: Rule, prefixLength: number): VirtualDocument['kind'] {
   // Without parameters a function is a document that may also be called.
   if (rule.parameters !== undefined && rule.parameters.length > 0) return 'function'
   if (prefixLength < rule.path.length) return 'object'
   return rule.member === undefined ? 'complete' : 'set'
 }
 
-function makeGroup(compilation: Compilation, node: TreeNode): Group {
-  const group: Group = {
+function makeGroup(compilation: Compilation, node: TreeNode): VirtualDocument {
+  const group: VirtualDocument = {
     id: compilation.groups.length,
     path: node.path,
     name: ['data', ...node.path].join('.'),
@@ -69,14 +73,14 @@ function makeGroup(compilation: Compilation, node: TreeNode): Group {
     rules: [],
     default: undefined,
     arity: -1,
-    absorbed: [],
+    nested: [],
     reads: new Map(),
   }
   compilation.groups.push(group)
   return group
 }
 
-function setKind(group: Group, kind: Group['kind'], ir: RuleIR): void {
+function setKind(group: VirtualDocument, kind: VirtualDocument['kind'], ir: RuleIR): void {
   const isFirst = group.arity === -1
   const arity = ir.rule.parameters?.length ?? 0
   const trouble = { source: ir.source, at: ir.rule.at, code: 'rego_type_error' } as const
@@ -88,20 +92,20 @@ function setKind(group: Group, kind: Group['kind'], ir: RuleIR): void {
   if (group.kind === kind && group.arity === arity) return
   // Entries of a constant path and rules with computed keys make one object together.
   if (group.kind === 'function' || kind === 'function' || !isObjectMix(group.kind, kind))
-    refuse(trouble, `conflicting rules ${group.name} found`)
+    throwCompileError(trouble, `conflicting rules ${group.name} found`)
   group.kind = 'object'
 }
 
-function isObjectMix(a: Group['kind'], b: Group['kind']): boolean {
+function isObjectMix(a: VirtualDocument['kind'], b: VirtualDocument['kind']): boolean {
   return (a === 'object' && b === 'object') || (a === 'object') !== (b === 'object')
 }
 
 /** Documents below an object are its entries. */
-function absorb(node: TreeNode, above: readonly Group[]): void {
+function nestDocuments(node: TreeNode, above: readonly VirtualDocument[]): void {
   const { group } = node
   if (group !== undefined && group.kind !== 'function')
     for (const object of above)
-      object.absorbed.push({ path: group.path.slice(object.path.length), group })
+      object.nested.push({ path: group.path.slice(object.path.length), group })
   const next = group?.kind === 'object' ? [...above, group].slice(-1) : above
-  for (const child of node.children.values()) absorb(child, next)
+  for (const child of node.children.values()) nestDocuments(child, next)
 }

@@ -4,15 +4,15 @@ import { BUILTINS } from '../builtins/registry.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { parseModule } from '../syntax/parse.ts'
-import { ProblemFound, Source, type RegoDiagnostic } from '../syntax/problem.ts'
+import { RegoCompileError, Source, type RegoDiagnostic } from '../syntax/problem.ts'
 import type { Import, Module } from '../syntax/tree.ts'
 import { collectRules } from './collect.ts'
 import { lowerRule } from './lower-rule.ts'
-import { makeMetadataReader } from './metadata.ts'
+import { createAnnotationReader } from './metadata.ts'
 import { checkRecursion } from './recursion.ts'
 import { withCases } from './tell-cases.ts'
 import { makeNode } from './tree.ts'
-import { refuse, type Compilation, type Unit } from './unit.ts'
+import { throwCompileError, type Compilation, type Unit } from './unit.ts'
 
 export interface SourceFile {
   readonly file: string
@@ -109,7 +109,10 @@ function checkImports({ source, version, module }: Unit): void {
     const name = importName(item)
     const before = known.get(name)
     if (before !== undefined)
-      refuse({ source, at: item.at }, `import must not shadow import ${before.path.join('.')}`)
+      throwCompileError(
+        { source, at: item.at },
+        `import must not shadow import ${before.path.join('.')}`,
+      )
     known.set(name, item)
   }
 }
@@ -123,14 +126,14 @@ function checkUnits(
     try {
       return run()
     } catch (error) {
-      if (!(error instanceof ProblemFound)) throw error
+      if (!(error instanceof RegoCompileError)) throw error
       problems.push(error.problem)
       return undefined
     }
   }
   for (const unit of units) attempt(() => checkImports(unit))
   if (problems.length > 0) return err(problems.slice(0, PROBLEM_COUNT_MAX))
-  const metadata = attempt(() => makeMetadataReader(units))
+  const metadata = attempt(() => createAnnotationReader(units))
   if (metadata === undefined) return err(problems)
   const compilation: Compilation = {
     root: makeNode([]),

@@ -1,6 +1,6 @@
-import type { Group, RuleIR, TreeNode } from './ir.ts'
-import { groupsUnder, staticPath } from './tree.ts'
-import { refuse, type Compilation } from './unit.ts'
+import type { VirtualDocument, RuleIR, TreeNode } from './ir.ts'
+import { documentsUnder, groundPrefix } from './tree.ts'
+import { throwCompileError, type Compilation } from './unit.ts'
 
 /** Rejects rules that would hide the results of another. */
 export function checkConflicts({ groups, root }: Compilation): void {
@@ -9,9 +9,10 @@ export function checkConflicts({ groups, root }: Compilation): void {
 }
 
 /** A document with computed keys cannot also have a complete rule. */
-function checkMixed(group: Group): void {
+function checkMixed(group: VirtualDocument): void {
   const whole = group.kind === 'object' ? findWhole(group) : undefined
-  if (whole !== undefined) refuse(troubleOf(whole), `conflicting rules ${group.name} found`)
+  if (whole !== undefined)
+    throwCompileError(troubleOf(whole), `conflicting rules ${group.name} found`)
 }
 
 /**
@@ -21,23 +22,26 @@ function checkMixed(group: Group): void {
 function checkExtent(node: TreeNode): void {
   const children = [...node.children.values()]
   const whole = node.group === undefined ? undefined : findWhole(node.group)
-  const inner = whole === undefined ? undefined : children.flatMap(groupsUnder)[0]
+  const inner = whole === undefined ? undefined : children.flatMap(documentsUnder)[0]
   if (whole !== undefined && inner !== undefined)
-    refuse(troubleOf(whole), `rule ${whole.group.name} conflicts with ${describe(inner)}`)
+    throwCompileError(
+      troubleOf(whole),
+      `rule ${whole.group.name} conflicts with ${describe(inner)}`,
+    )
   for (const child of children) checkExtent(child)
 }
 
 /** Returns a rule for the whole document rather than for one of its entries. */
-function findWhole({ rules, default: fallback }: Group): RuleIR | undefined {
+function findWhole({ rules, default: fallback }: VirtualDocument): RuleIR | undefined {
   const all = fallback === undefined ? rules : [...rules, fallback]
-  return all.find(({ rule }) => staticPath(rule.path).length === rule.path.length)
+  return all.find(({ rule }) => groundPrefix(rule.path).length === rule.path.length)
 }
 
 function troubleOf({ source, rule }: RuleIR) {
   return { source, at: rule.at, code: 'rego_type_error' } as const
 }
 
-function describe({ name, rules, default: fallback }: Group): string {
+function describe({ name, rules, default: fallback }: VirtualDocument): string {
   const first = rules[0] ?? fallback
   const place = first?.source.locate(first.rule.at)
   return place === undefined ? `rule ${name}` : `rule ${name} at ${place.file}:${place.row}`

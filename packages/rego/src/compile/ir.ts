@@ -51,7 +51,7 @@ export interface Call {
 }
 export type Callee =
   | { readonly type: 'builtin'; readonly builtin: Builtin }
-  | { readonly type: 'function'; readonly group: Group }
+  | { readonly type: 'function'; readonly group: VirtualDocument }
 
 export interface ObjectExpression {
   readonly type: 'object'
@@ -136,7 +136,7 @@ export type Goal = TestGoal | UnifyGoal | IterateGoal | EveryGoal | NotGoal | Lo
 export interface Definition {
   readonly body: readonly Goal[]
   readonly value: Expression
-  readonly otherwise: Definition | undefined
+  readonly elseBranch: Definition | undefined
   readonly at: number
 }
 
@@ -144,7 +144,7 @@ export interface Definition {
 export interface TreeNode {
   readonly path: readonly string[]
   readonly children: Map<string, TreeNode>
-  group: Group | undefined
+  group: VirtualDocument | undefined
 }
 
 /**
@@ -154,7 +154,7 @@ export interface TreeNode {
  *   object    keys come from the rules; documents of constant paths below are its entries too
  *   function  a value per operands
  */
-export interface Group {
+export interface VirtualDocument {
   readonly id: number
   readonly path: readonly string[]
   readonly name: string
@@ -163,12 +163,12 @@ export interface Group {
   default: RuleIR | undefined
   arity: number
   /** For an object: the groups below it, with their relative paths. */
-  readonly absorbed: { readonly path: readonly string[]; readonly group: Group }[]
+  readonly nested: { readonly path: readonly string[]; readonly group: VirtualDocument }[]
   /** Groups that this one may read, for the detection of recursion. */
-  readonly reads: Map<Group, Place>
+  readonly reads: Map<VirtualDocument, SourceLocation>
 }
 
-export interface Place {
+export interface SourceLocation {
   readonly source: Source
   readonly at: number
 }
@@ -176,7 +176,7 @@ export interface Place {
 export interface RuleIR {
   readonly source: Source
   readonly rule: Rule
-  readonly group: Group
+  readonly group: VirtualDocument
   /** Set when the rule is lowered. */
   slotCount: number
   parameters: readonly Variable[]

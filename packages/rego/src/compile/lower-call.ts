@@ -1,8 +1,8 @@
 import type { CallTerm, Term } from '../syntax/tree.ts'
-import type { Callee, Group } from './ir.ts'
+import type { Callee, VirtualDocument } from './ir.ts'
 import { findNode } from './tree.ts'
 import { findGlobal, findLocal, type Lowering, type Scope } from './scope.ts'
-import { refuse } from './unit.ts'
+import { throwCompileError } from './unit.ts'
 
 export interface FoundCallee {
   readonly name: string
@@ -17,7 +17,7 @@ export function lowerCallee(lowering: Lowering, scope: Scope, term: CallTerm): F
       lowering.ir.group.reads.set(found.callee.group, { source: lowering.unit.source, at: term.at })
     return found
   }
-  return refuse(
+  return throwCompileError(
     { source: lowering.unit.source, at: term.at, code: 'rego_type_error' },
     `undefined function ${(absolute(lowering, term.name) ?? term.name).join('.')}`,
   )
@@ -39,7 +39,7 @@ export function findCallee(
   return { name: group.name, callee: { type: 'function', group }, arity: group.arity }
 }
 
-function isCallable(group: Group): boolean {
+function isCallable(group: VirtualDocument): boolean {
   if (group.kind === 'function') return true
   return group.kind === 'complete' && group.rules.some(({ rule }) => rule.parameters !== undefined)
 }

@@ -3,18 +3,18 @@ import type { Expression, Goal } from './ir.ts'
 import { lowerCallee } from './lower-call.ts'
 import {
   hoist,
-  innerSink,
+  nestedBuilder,
   isGenerator,
   lowerTerm,
-  lowerTop,
+  lowerRootTerm,
   lowerValues,
-  type Sink,
+  type GoalBuilder,
 } from './lower-term.ts'
 import { lowerWith } from './lower-with.ts'
 import { declare, findGlobal, findLocal, isWildcard, patternNames } from './scope.ts'
-import { refuse } from './unit.ts'
+import { throwCompileError } from './unit.ts'
 
-export function lowerBody(sink: Sink, body: readonly Literal[]): void {
+export function lowerBody(sink: GoalBuilder, body: readonly Literal[]): void {
   for (const literal of body) {
     const replaced = lowerWith(sink, literal.with)
     lowerLiteral(
@@ -24,7 +24,7 @@ export function lowerBody(sink: Sink, body: readonly Literal[]): void {
   }
 }
 
-function lowerLiteral(sink: Sink, literal: Literal): void {
+function lowerLiteral(sink: GoalBuilder, literal: Literal): void {
   const base = { at: literal.at, with: sink.with }
   switch (literal.type) {
     case 'some':
@@ -49,7 +49,7 @@ function lowerLiteral(sink: Sink, literal: Literal): void {
     case 'and':
     case 'or': {
       const sides = [literal.left, literal.right].map((side) => {
-        const inner = innerSink(sink)
+        const inner = nestedBuilder(sink)
         inner.lowerBody(inner, side)
         return inner.goals
       })
@@ -65,9 +65,9 @@ function lowerLiteral(sink: Sink, literal: Literal): void {
   }
 }
 
-function lowerEvery(sink: Sink, literal: Literal & { type: 'every' }): Goal {
+function lowerEvery(sink: GoalBuilder, literal: Literal & { type: 'every' }): Goal {
   const domain = lowerTerm(sink, literal.domain)
-  const inner = innerSink(sink)
+  const inner = nestedBuilder(sink)
   const own = ({ name, at }: VarTerm) => {
     const variable = declare(sink.lowering, inner.scope, { name, at, isAssigned: true })
     if (!isWildcard(name)) sink.lowering.declared.push(variable)
@@ -81,14 +81,14 @@ function lowerEvery(sink: Sink, literal: Literal & { type: 'every' }): Goal {
 }
 
 /** Goals of the negated expression; what they need stands before, unless the scope is its own. */
-function lowerNot(sink: Sink, literal: NotLiteral): readonly Goal[] {
+function lowerNot(sink: GoalBuilder, literal: NotLiteral): readonly Goal[] {
   if (literal.isScoped) {
-    const inner = innerSink(sink)
+    const inner = nestedBuilder(sink)
     inner.lowerBody(inner, literal.body)
     return inner.goals
   }
   const [only] = literal.body
-  const outside: Sink = { ...sink, hoistsAll: true }
+  const outside: GoalBuilder = { ...sink, hoistsAll: true }
   if (only?.type === 'unify') return withoutReplacements(lowerUnify(outside, only))
   if (only?.type === 'expression')
     return withoutReplacements(lowerExpression(outside, only.term, only.at))
@@ -100,7 +100,7 @@ function withoutReplacements(goals: readonly Goal[]): readonly Goal[] {
   return goals.map((goal) => ({ ...goal, with: [] }))
 }
 
-function lowerSomeIn(sink: Sink, literal: Literal & { type: 'some-in' }): void {
+function lowerSomeIn(sink: GoalBuilder, literal: Literal & { type: 'some-in' }): void {
   const domain = lowerTerm(sink, literal.domain)
   const terms = literal.key === undefined ? [literal.value] : [literal.key, literal.value]
   for (const { name, at } of terms.flatMap(patternNames))
@@ -113,7 +113,7 @@ function lowerSomeIn(sink: Sink, literal: Literal & { type: 'some-in' }): void {
 }
 
 /** Sides of `=`: the names in them may be bound by it, so other terms become goals of their own. */
-function lowerPattern(sink: Sink, term: Term): Expression {
+function lowerPattern(sink: GoalBuilder, term: Term): Expression {
   switch (term.type) {
     case 'array':
       return {
@@ -135,7 +135,7 @@ function lowerPattern(sink: Sink, term: Term): Expression {
   }
 }
 
-function lowerNested(sink: Sink, term: Term): Expression {
+function lowerNested(sink: GoalBuilder, term: Term): Expression {
   if (term.type === 'array' || term.type === 'object') return lowerPattern(sink, term)
   const expression = lowerTerm(sink, term)
   const isBindable = expression.type === 'var' || expression.type === 'constant'
@@ -143,13 +143,13 @@ function lowerNested(sink: Sink, term: Term): Expression {
 }
 
 /** Ordering puts the goal before or after the pattern, whichever can bind the other. */
-function hoistLater(sink: Sink, expression: Expression): Expression {
+function hoistLater(sink: GoalBuilder, expression: Expression): Expression {
   return expression.type === 'call' || expression.type === 'reference'
     ? hoist(sink, expression)
     : expression
 }
 
-function lowerUnify(sink: Sink, literal: UnifyLiteral): Goal[] {
+function lowerUnify(sink: GoalBuilder, literal: UnifyLiteral): Goal[] {
   if (literal.declares) return [lowerDeclaration(sink, literal)]
   const left = lowerSide(sink, literal.left)
   let right = lowerSide(sink, literal.right)
@@ -167,7 +167,7 @@ function lowerUnify(sink: Sink, literal: UnifyLiteral): Goal[] {
 }
 
 function relationGoal(
-  sink: Sink,
+  sink: GoalBuilder,
   {
     left,
     right,
@@ -187,14 +187,14 @@ function relationGoal(
   return undefined
 }
 
-function lowerSide(sink: Sink, term: Term): Expression {
-  if (term.type === 'ref') return lowerTop(sink, term)
-  if (term.type === 'call' && !sink.hoistsAll) return lowerTop(sink, term)
-  if (term.type === 'var') return lowerTop(sink, term)
+function lowerSide(sink: GoalBuilder, term: Term): Expression {
+  if (term.type === 'ref') return lowerRootTerm(sink, term)
+  if (term.type === 'call' && !sink.hoistsAll) return lowerRootTerm(sink, term)
+  if (term.type === 'var') return lowerRootTerm(sink, term)
   return lowerPattern(sink, term)
 }
 
-function lowerDeclaration(sink: Sink, literal: UnifyLiteral): Goal {
+function lowerDeclaration(sink: GoalBuilder, literal: UnifyLiteral): Goal {
   const { at } = literal
   const right = lowerSide(sink, literal.right)
   checkDeclarable(sink, literal.left)
@@ -205,46 +205,46 @@ function lowerDeclaration(sink: Sink, literal: UnifyLiteral): Goal {
   return relation ?? { type: 'unify', left, right, declares: true, at, with: sink.with }
 }
 
-function checkDeclarable(sink: Sink, term: Term): void {
+function checkDeclarable(sink: GoalBuilder, term: Term): void {
   if (term.type === 'var' || term.type === 'array' || term.type === 'object') return
-  refuse(
+  throwCompileError(
     { source: sink.lowering.unit.source, at: term.at },
     `cannot assign to ${term.type === 'ref' ? 'ref' : term.type}`,
   )
 }
 
-function lowerExpression(sink: Sink, term: Term, at: number): Goal[] {
+function lowerExpression(sink: GoalBuilder, term: Term, at: number): Goal[] {
   if (term.type === 'call') {
     if (isPrint(sink, term)) return [lowerPrint(sink, term)]
     const captured = lowerCaptured(sink, term)
     if (captured !== undefined) return captured
     return [{ type: 'test', term: lowerCallTest(sink, term), at, with: sink.with }]
   }
-  return [{ type: 'test', term: lowerTop(sink, term), at, with: sink.with }]
+  return [{ type: 'test', term: lowerRootTerm(sink, term), at, with: sink.with }]
 }
 
 /** `not a == b` compares inside: an undefined side makes the comparison fail, not the rule. */
-function lowerCallTest(sink: Sink, term: CallTerm): Expression {
-  if (!sink.hoistsAll || term.name.join('.') !== 'equal') return lowerTop(sink, term)
+function lowerCallTest(sink: GoalBuilder, term: CallTerm): Expression {
+  if (!sink.hoistsAll || term.name.join('.') !== 'equal') return lowerRootTerm(sink, term)
   const operands = term.operands.map((operand) => lowerSide(sink, operand))
   const { name, callee } = lowerCallee(sink.lowering, sink.scope, term)
   return { type: 'call', name, callee, operands, at: term.at }
 }
 
 /** `f(x, y)` for a function of one operand: `y` is its value. */
-function lowerCaptured(sink: Sink, term: CallTerm): Goal[] | undefined {
+function lowerCaptured(sink: GoalBuilder, term: CallTerm): Goal[] | undefined {
   const last = term.operands.at(-1)
   if (last === undefined || term.name[1] === 'metadata') return undefined
   const { arity } = lowerCallee(sink.lowering, sink.scope, term)
   if (term.operands.length !== arity + 1) return undefined
   const { at } = term
-  const right = lowerTop(sink, { ...term, operands: term.operands.slice(0, -1) })
+  const right = lowerRootTerm(sink, { ...term, operands: term.operands.slice(0, -1) })
   const left = lowerSide(sink, last)
   const relation = relationGoal(sink, { left, right, at })
   return [relation ?? { type: 'unify', left, right, declares: false, at, with: sink.with }]
 }
 
-function isPrint(sink: Sink, term: CallTerm): boolean {
+function isPrint(sink: GoalBuilder, term: CallTerm): boolean {
   return (
     term.name.length === 1 &&
     term.name[0] === 'print' &&
@@ -253,7 +253,7 @@ function isPrint(sink: Sink, term: CallTerm): boolean {
   )
 }
 
-function lowerPrint(sink: Sink, term: CallTerm): Goal {
+function lowerPrint(sink: GoalBuilder, term: CallTerm): Goal {
   const operands = term.operands.map((operand) =>
     lowerValues(sink, { type: 'expression', at: operand.at, term: operand, with: [] }),
   )

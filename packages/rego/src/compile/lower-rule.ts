@@ -1,19 +1,19 @@
 import type { Rule, Term } from '../syntax/tree.ts'
-import type { Known } from './analyse.ts'
+import type { BindingState } from './analyse.ts'
 import type { Definition, Expression, Goal, RuleIR, Variable } from './ir.ts'
 import { lowerBody } from './lower-literal.ts'
-import { lowerTerm, type Sink } from './lower-term.ts'
-import { checkBound, orderExpression, orderGoals } from './order.ts'
+import { lowerTerm, type GoalBuilder } from './lower-term.ts'
+import { checkSafe, orderExpression, reorderForSafety } from './order.ts'
 import {
   declare,
   makeScope,
   makeVariable,
   patternNames,
-  shown,
+  displayName,
   type Lowering,
   type Scope,
 } from './scope.ts'
-import { refuse, type Compilation, type Trouble, type Unit } from './unit.ts'
+import { throwCompileError, type Compilation, type ErrorSite, type Unit } from './unit.ts'
 
 /** Fills in what the evaluator needs of a rule: parameters, ordered bodies, heads. */
 export function lowerRule(compilation: Compilation, unit: Unit, ir: RuleIR): void {
@@ -24,17 +24,20 @@ export function lowerRule(compilation: Compilation, unit: Unit, ir: RuleIR): voi
   const { rule } = ir
   if (rule.isDefault) checkDefault(unit, rule)
   ir.parameters = lowerParameters(sink, rule.parameters ?? [])
-  const main = bodySink(sink)
+  const main = bodyBuilder(sink)
   lowerBody(main, rule.body)
   const prefixLength = ir.group.path.length - unit.package.length
   const suffix = rule.path.slice(prefixLength).map((item) => lowerTerm(main, item))
   const member = rule.member === undefined ? undefined : lowerTerm(main, rule.member)
   const value = lowerTerm(main, rule.value)
-  const trouble: Trouble = { source: unit.source, at: rule.at }
-  const parameters: Known = { bound: new Set(ir.parameters), visible: new Set(ir.parameters) }
+  const trouble: ErrorSite = { source: unit.source, at: rule.at }
+  const parameters: BindingState = {
+    bound: new Set(ir.parameters),
+    visible: new Set(ir.parameters),
+  }
   const finish = (all: readonly Goal[], heads: readonly Expression[]) => {
-    const ordered = orderGoals(all, parameters, trouble)
-    for (const head of heads) checkBound(head, ordered.known, trouble)
+    const ordered = reorderForSafety(all, parameters, trouble)
+    for (const head of heads) checkSafe(head, ordered.known, trouble)
     const order = (head: Expression) => orderExpression(head, ordered.known, trouble)
     return { body: ordered.goals, heads: heads.map(order) }
   }
@@ -46,7 +49,7 @@ export function lowerRule(compilation: Compilation, unit: Unit, ir: RuleIR): voi
   const otherwise = lowerElse(sink, rule.otherwise, (branch, head) =>
     finish([...goals, ...branch], [head]),
   )
-  ir.definition = { body, value: doneValue, otherwise, at: rule.at }
+  ir.definition = { body, value: doneValue, elseBranch: otherwise, at: rule.at }
   ir.slotCount = lowering.slotCount
   checkDeclared(lowering)
 }
@@ -65,8 +68,8 @@ export function lowerQuery(
   const scope = makeScope()
   const sink = makeSink(lowering, scope, [])
   lowerBody(sink, body)
-  const nothing: Known = { bound: new Set(), visible: new Set() }
-  const { goals, known } = orderGoals(sink.goals, nothing, { source: unit.source, at: 0 })
+  const nothing: BindingState = { bound: new Set(), visible: new Set() }
+  const { goals, known } = reorderForSafety(sink.goals, nothing, { source: unit.source, at: 0 })
   const names = new Map(
     [...lowering.implicit, ...scope.names].filter(
       ([name, variable]) => !name.includes('$') && known.bound.has(variable),
@@ -87,12 +90,12 @@ function startLowering(compilation: Compilation, unit: Unit, ir: RuleIR | undefi
   }
 }
 
-function makeSink(lowering: Lowering, scope: Scope, goals: Goal[]): Sink {
+function makeSink(lowering: Lowering, scope: Scope, goals: Goal[]): GoalBuilder {
   return { lowering, scope, goals, with: [], hoistsAll: false, lowerBody }
 }
 
 /** Bodies of the same rule see its parameters and nothing of one another. */
-function bodySink(sink: Sink): Sink {
+function bodyBuilder(sink: GoalBuilder): GoalBuilder {
   return makeSink(sink.lowering, makeScope(sink.scope), [])
 }
 
@@ -101,18 +104,22 @@ type Finish = (
   head: Expression,
 ) => { readonly body: readonly Goal[]; readonly heads: readonly Expression[] }
 
-function lowerElse(sink: Sink, branch: Rule['otherwise'], finish: Finish): Definition | undefined {
+function lowerElse(
+  sink: GoalBuilder,
+  branch: Rule['otherwise'],
+  finish: Finish,
+): Definition | undefined {
   if (branch === undefined) return undefined
-  const own = bodySink(sink)
+  const own = bodyBuilder(sink)
   lowerBody(own, branch.body)
   const value = lowerTerm(own, branch.value)
   const { body, heads } = finish(own.goals, value)
   const otherwise = lowerElse(sink, branch.otherwise, finish)
-  return { body, value: heads[0] ?? value, otherwise, at: branch.at }
+  return { body, value: heads[0] ?? value, elseBranch: otherwise, at: branch.at }
 }
 
 /** A parameter that is a name is that variable; any other is unified with what is passed. */
-function lowerParameters(sink: Sink, terms: readonly Term[]): readonly Variable[] {
+function lowerParameters(sink: GoalBuilder, terms: readonly Term[]): readonly Variable[] {
   const { lowering, scope, goals } = sink
   const variables = terms.map((term) =>
     makeVariable(lowering, {
@@ -145,12 +152,12 @@ function lowerParameters(sink: Sink, terms: readonly Term[]): readonly Variable[
 function checkDefault(unit: Unit, rule: Rule): void {
   for (const parameter of rule.parameters ?? [])
     if (parameter.type !== 'var')
-      refuse(
+      throwCompileError(
         { source: unit.source, at: parameter.at },
         'parameters of a default rule must be names',
       )
   if (!isConstantTerm(rule.value))
-    refuse(
+    throwCompileError(
       { source: unit.source, at: rule.value.at, code: 'rego_parse_error' },
       'illegal default rule (value cannot contain a reference, a variable or a call)',
     )
@@ -174,5 +181,8 @@ function isConstantTerm(term: Term): boolean {
 function checkDeclared({ declared, used, unit }: Lowering): void {
   const unused = declared.find((variable) => !used.has(variable))
   if (unused !== undefined)
-    refuse({ source: unit.source, at: unused.at }, `declared var ${shown(unused.name)} unused`)
+    throwCompileError(
+      { source: unit.source, at: unused.at },
+      `declared var ${displayName(unused.name)} unused`,
+    )
 }

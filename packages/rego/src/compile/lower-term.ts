@@ -19,7 +19,7 @@ import type {
   Replacement,
   TreeNode,
 } from './ir.ts'
-import { groupsUnder } from './tree.ts'
+import { documentsUnder } from './tree.ts'
 import {
   findGlobal,
   findLocal,
@@ -29,10 +29,10 @@ import {
   type Lowering,
   type Scope,
 } from './scope.ts'
-import { refuse } from './unit.ts'
+import { throwCompileError } from './unit.ts'
 
 /** Where the goals go that a term needs evaluated before its own. */
-export interface Sink {
+export interface GoalBuilder {
   readonly lowering: Lowering
   readonly scope: Scope
   readonly goals: Goal[]
@@ -41,17 +41,17 @@ export interface Sink {
   /** Inside `not`: every nested reference and call is evaluated before, so outside of it. */
   readonly hoistsAll: boolean
   /** Terms hold bodies: this is the way back from the first to the second. */
-  readonly lowerBody: (sink: Sink, body: readonly Literal[]) => void
+  readonly lowerBody: (sink: GoalBuilder, body: readonly Literal[]) => void
 }
 
 /** A sink for a body inside a term: own names, own goals. */
-export function innerSink(sink: Sink): Sink {
+export function nestedBuilder(sink: GoalBuilder): GoalBuilder {
   return { ...sink, scope: makeScope(sink.scope), goals: [], with: [], hoistsAll: false }
 }
 
 /** A term in a place where it has one value; what may have several becomes a goal before it. */
-export function lowerTerm(sink: Sink, term: Term): Expression {
-  const expression = lowerTop(sink, term)
+export function lowerTerm(sink: GoalBuilder, term: Term): Expression {
+  const expression = lowerRootTerm(sink, term)
   const isHoisted =
     expression.type === 'reference'
       ? sink.hoistsAll || isGenerator(expression)
@@ -72,7 +72,7 @@ function isRelation(expression: Expression): boolean {
 }
 
 /** A fresh variable that a goal before gives the value of the expression. */
-export function hoist(sink: Sink, expression: Expression): Expression {
+export function hoist(sink: GoalBuilder, expression: Expression): Expression {
   const { at } = expression
   const variable = makeVariable(sink.lowering, { name: '_$', at, isAssigned: false })
   const temporary: Expression = { type: 'var', variable, at }
@@ -92,7 +92,7 @@ export function hoist(sink: Sink, expression: Expression): Expression {
 }
 
 /** A term that a goal evaluates by itself: a reference may stay one, however many values it has. */
-export function lowerTop(sink: Sink, term: Term): Expression {
+export function lowerRootTerm(sink: GoalBuilder, term: Term): Expression {
   switch (term.type) {
     case 'scalar':
       return { type: 'constant', value: term.value, at: term.at }
@@ -121,7 +121,7 @@ export function lowerTop(sink: Sink, term: Term): Expression {
   }
 }
 
-function lowerReference(sink: Sink, term: RefTerm): Expression {
+function lowerReference(sink: GoalBuilder, term: RefTerm): Expression {
   const { at } = term
   const head =
     term.head.type === 'var'
@@ -136,7 +136,7 @@ function lowerReference(sink: Sink, term: RefTerm): Expression {
 }
 
 /** Notes which rules a reference may read. */
-function checkRead(sink: Sink, expression: Expression): Expression {
+function checkRead(sink: GoalBuilder, expression: Expression): Expression {
   const { ir, compilation, unit } = sink.lowering
   if (expression.type !== 'reference' || expression.root !== 'data' || ir === undefined)
     return expression
@@ -144,7 +144,7 @@ function checkRead(sink: Sink, expression: Expression): Expression {
   for (const item of expression.path)
     nodes = nodes.flatMap((node) => (isDocument(node) ? [node] : nextNodes(node, item)))
   for (const node of nodes)
-    for (const group of isDocument(node) ? [node.group] : groupsUnder(node))
+    for (const group of isDocument(node) ? [node.group] : documentsUnder(node))
       if (group !== undefined) ir.group.reads.set(group, { source: unit.source, at: expression.at })
   return expression
 }
@@ -160,12 +160,12 @@ function isDocument(node: TreeNode): boolean {
   return node.group !== undefined && node.group.kind !== 'function'
 }
 
-function lowerCall(sink: Sink, term: CallTerm): Expression {
+function lowerCall(sink: GoalBuilder, term: CallTerm): Expression {
   const metadata = lowerMetadata(sink, term)
   if (metadata !== undefined) return metadata
   const { name, callee, arity } = lowerCallee(sink.lowering, sink.scope, term)
   if (term.operands.length !== arity)
-    refuse(
+    throwCompileError(
       { source: sink.lowering.unit.source, at: term.at, code: 'rego_type_error' },
       `${name}: arity mismatch, have ${term.operands.length} operands, want ${arity}`,
     )
@@ -176,7 +176,7 @@ function lowerCall(sink: Sink, term: CallTerm): Expression {
 }
 
 /** `rego.metadata.rule()` and `.chain()` are known when the rule is compiled. */
-function lowerMetadata(sink: Sink, term: CallTerm): Expression | undefined {
+function lowerMetadata(sink: GoalBuilder, term: CallTerm): Expression | undefined {
   const { lowering } = sink
   if (term.name[0] !== 'rego' || term.name[1] !== 'metadata' || term.operands.length > 0)
     return undefined
@@ -187,15 +187,15 @@ function lowerMetadata(sink: Sink, term: CallTerm): Expression | undefined {
   return term.name[2] === 'chain' ? { type: 'constant', value: chain, at: term.at } : undefined
 }
 
-function lowerComprehension(sink: Sink, term: ComprehensionTerm): Comprehension {
-  const inner = innerSink(sink)
+function lowerComprehension(sink: GoalBuilder, term: ComprehensionTerm): Comprehension {
+  const inner = nestedBuilder(sink)
   inner.lowerBody(inner, term.body)
   const key = term.key === undefined ? undefined : lowerTerm(inner, term.key)
   const head = lowerTerm(inner, term.head)
   return { type: 'comprehension', makes: term.makes, key, head, body: inner.goals, at: term.at }
 }
 
-function lowerTemplate(sink: Sink, term: TemplateTerm): Expression {
+function lowerTemplate(sink: GoalBuilder, term: TemplateTerm): Expression {
   const parts = term.parts.map((part) => {
     if (typeof part === 'string') return part
     return lowerValues(sink, {
@@ -209,8 +209,11 @@ function lowerTemplate(sink: Sink, term: TemplateTerm): Expression {
 }
 
 /** All values of an expression, as an array: none when it is undefined. */
-export function lowerValues(sink: Sink, literal: Literal & { type: 'expression' }): Comprehension {
-  const inner = innerSink(sink)
+export function lowerValues(
+  sink: GoalBuilder,
+  literal: Literal & { type: 'expression' },
+): Comprehension {
+  const inner = nestedBuilder(sink)
   const { at } = literal
   const variable = makeVariable(sink.lowering, { name: '_$', at, isAssigned: false })
   const name = `_$value${variable.slot}`

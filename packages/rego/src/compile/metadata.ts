@@ -9,8 +9,8 @@ import {
   ObjectValue,
   type Value,
 } from '../value/value.ts'
-import { staticPath } from './tree.ts'
-import { packageKey, refuse, type Metadata, type Unit } from './unit.ts'
+import { groundPrefix } from './tree.ts'
+import { packageKey, throwCompileError, type Metadata, type Unit } from './unit.ts'
 
 export type MetadataScope = 'rule' | 'document' | 'package' | 'subpackages'
 
@@ -24,7 +24,7 @@ export interface Annotation {
 }
 
 /** Creates the lookup of the annotations of all modules by rule. */
-export function makeMetadataReader(
+export function createAnnotationReader(
   units: readonly Unit[],
 ): (unit: Unit, rule: Rule | undefined) => Metadata {
   const annotations = new Map(units.map((unit) => [unit, readAnnotations(unit)]))
@@ -40,7 +40,7 @@ export function makeMetadataReader(
     const ruleScope = own.find(({ scope }) => scope === 'rule')
     const document = findDocument(units, annotations, { unit, rule })
     const chain: Value[] = []
-    const path = [...unit.package, ...(rule === undefined ? [] : staticPath(rule.path))]
+    const path = [...unit.package, ...(rule === undefined ? [] : groundPrefix(rule.path))]
     if (rule !== undefined) chain.push(link(path, ruleScope))
     if (document !== undefined) chain.push(link(path, document))
     const inPackage = packages.get(packageKey(unit.package)) ?? []
@@ -81,10 +81,10 @@ function findDocument(
   of: { readonly unit: Unit; readonly rule: Rule | undefined },
 ): Annotation | undefined {
   if (of.rule === undefined) return undefined
-  const wanted = packageKey([...of.unit.package, ...staticPath(of.rule.path)])
+  const wanted = packageKey([...of.unit.package, ...groundPrefix(of.rule.path)])
   for (const unit of units)
     for (const rule of unit.module?.rules ?? []) {
-      if (packageKey([...unit.package, ...staticPath(rule.path)]) !== wanted) continue
+      if (packageKey([...unit.package, ...groundPrefix(rule.path)]) !== wanted) continue
       const found = annotationsOf(unit, rule, annotations.get(unit) ?? []).find(
         ({ scope }) => scope === 'document',
       )
@@ -122,15 +122,15 @@ function readBlock(
   const yaml = parseYaml(lines.join('\n'))
   const at = rowStart(unit, row)
   const trouble = { source: unit.source, at, code: 'rego_parse_error' } as const
-  if (!yaml.ok) refuse(trouble, `invalid metadata: ${yaml.error}`)
+  if (!yaml.ok) throwCompileError(trouble, `invalid metadata: ${yaml.error}`)
   const plain: JsonValue = yaml.value
   const value = fromJson(plain)
-  if (!(value instanceof ObjectValue)) refuse(trouble, 'metadata must be a map')
+  if (!(value instanceof ObjectValue)) throwCompileError(trouble, 'metadata must be a map')
   const isPackage = (unit.module?.packageRow ?? 0) > row
   const scope = readScope(value, isPackage)
   if (scope === undefined) {
     const fitting = SCOPES[isPackage ? 'package' : 'rule'].join(' or ')
-    refuse(trouble, `invalid metadata: its scope must be ${fitting} here`)
+    throwCompileError(trouble, `invalid metadata: its scope must be ${fitting} here`)
   }
   return { scope, value: canonical(value, scope) }
 }

@@ -5,27 +5,31 @@ import {
   findUnboundInGoal,
   findUnboundInReplacements,
   visitGoal,
-  type Known,
+  type BindingState,
 } from './analyse.ts'
 import type { Comprehension, Expression, Goal, Replacement, Variable } from './ir.ts'
 import { canEnumerate, canMatch, patternVariables, planUnify } from './plan-unify.ts'
-import { shown } from './scope.ts'
-import { refuse, type Trouble } from './unit.ts'
+import { displayName } from './scope.ts'
+import { throwCompileError, type ErrorSite } from './unit.ts'
 
 export interface Ordered {
   readonly goals: readonly Goal[]
-  readonly known: Known
+  readonly known: BindingState
 }
 
 /**
  * Orders the goals so that every variable is bound before it is needed: repeatedly, in source
  * order, those that can run. Nested bodies are ordered too.
  */
-export function orderGoals(goals: readonly Goal[], outer: Known, trouble: Trouble): Ordered {
-  if (goals.length > BODY_LITERALS_MAX) refuse(trouble, 'the body has too many literals')
+export function reorderForSafety(
+  goals: readonly Goal[],
+  outer: BindingState,
+  trouble: ErrorSite,
+): Ordered {
+  if (goals.length > BODY_LITERALS_MAX) throwCompileError(trouble, 'the body has too many literals')
   const bound = new Set(outer.bound)
   const visible = new Set([...outer.visible, ...directVariables(goals)])
-  const known: Known = { bound, visible }
+  const known: BindingState = { bound, visible }
   const ordered: Goal[] = []
   let open = goals
   while (open.length > 0) {
@@ -36,17 +40,17 @@ export function orderGoals(goals: readonly Goal[], outer: Known, trouble: Troubl
         left.push(goal)
         continue
       }
-      ordered.push(orderInside(goal, known, trouble))
+      ordered.push(reorderNested(goal, known, trouble))
       for (const variable of binds) bound.add(variable)
     }
-    if (left.length === open.length) refuseUnsafe(left, known, trouble)
+    if (left.length === open.length) throwUnsafeVariable(left, known, trouble)
     open = left
   }
   return { goals: ordered, known }
 }
 
 /** Returns the variables that the goal binds if it runs now; undefined if it cannot run yet. */
-function findBindings(goal: Goal, known: Known): Iterable<Variable> | undefined {
+function findBindings(goal: Goal, known: BindingState): Iterable<Variable> | undefined {
   if (findUnboundInReplacements(goal.with, known) !== undefined) return undefined
   switch (goal.type) {
     case 'test':
@@ -71,11 +75,15 @@ function findBindings(goal: Goal, known: Known): Iterable<Variable> | undefined 
   }
 }
 
-function isReady(expression: Expression, known: Known): boolean {
+function isReady(expression: Expression, known: BindingState): boolean {
   return findUnbound(expression, known) === undefined || canEnumerate(expression, known)
 }
 
-function refuseUnsafe(goals: readonly Goal[], known: Known, trouble: Trouble): never {
+function throwUnsafeVariable(
+  goals: readonly Goal[],
+  known: BindingState,
+  trouble: ErrorSite,
+): never {
   const unsafe: Variable[] = []
   const note = (variable: Variable): void => {
     if (!known.bound.has(variable)) unsafe.push(variable)
@@ -85,28 +93,31 @@ function refuseUnsafe(goals: readonly Goal[], known: Known, trouble: Trouble): n
   }
   for (const goal of goals) visitGoal(goal, { direct: note, inner: noteShared })
   const first = unsafe.find(({ name }) => name !== '_$') ?? unsafe[0]
-  refuse(
+  throwCompileError(
     { source: trouble.source, at: first?.at ?? trouble.at, code: 'rego_unsafe_var_error' },
-    `var ${shown(first?.name ?? '_$')} is unsafe`,
+    `var ${displayName(first?.name ?? '_$')} is unsafe`,
   )
 }
 
 /** Rejects variables in a head that the body does not bind. */
-export function checkBound(expression: Expression, known: Known, trouble: Trouble): void {
+export function checkSafe(expression: Expression, known: BindingState, trouble: ErrorSite): void {
   const variable = findUnbound(expression, known)
   if (variable !== undefined)
-    refuse(
+    throwCompileError(
       { source: trouble.source, at: variable.at, code: 'rego_unsafe_var_error' },
-      `var ${shown(variable.name)} is unsafe`,
+      `var ${displayName(variable.name)} is unsafe`,
     )
 }
 
-function orderInside(goal: Goal, known: Known, trouble: Trouble): Goal {
+function reorderNested(goal: Goal, known: BindingState, trouble: ErrorSite): Goal {
   const order = (expression: Expression) => orderExpression(expression, known, trouble)
   const replaced = goal.with.map((replacement) => orderReplacement(replacement, order))
   const inner = (body: readonly Goal[], own: readonly Variable[] = []) =>
-    orderGoals(body, { bound: new Set([...known.bound, ...own]), visible: known.visible }, trouble)
-      .goals
+    reorderForSafety(
+      body,
+      { bound: new Set([...known.bound, ...own]), visible: known.visible },
+      trouble,
+    ).goals
   switch (goal.type) {
     case 'test':
       return { ...goal, with: replaced, term: order(goal.term) }
@@ -145,8 +156,8 @@ function orderReplacement(
 /** Orders the bodies in a term. */
 export function orderExpression(
   expression: Expression,
-  known: Known,
-  trouble: Trouble,
+  known: BindingState,
+  trouble: ErrorSite,
 ): Expression {
   const order = (inner: Expression) => orderExpression(inner, known, trouble)
   switch (expression.type) {
@@ -183,10 +194,14 @@ export function orderExpression(
   }
 }
 
-function orderComprehension(term: Comprehension, known: Known, trouble: Trouble): Comprehension {
-  const { goals, known: after } = orderGoals(term.body, known, trouble)
+function orderComprehension(
+  term: Comprehension,
+  known: BindingState,
+  trouble: ErrorSite,
+): Comprehension {
+  const { goals, known: after } = reorderForSafety(term.body, known, trouble)
   for (const head of term.key === undefined ? [term.head] : [term.key, term.head])
-    checkBound(head, after, trouble)
+    checkSafe(head, after, trouble)
   const order = (inner: Expression) => orderExpression(inner, after, trouble)
   const key = term.key === undefined ? undefined : order(term.key)
   return { ...term, body: goals, head: order(term.head), key }

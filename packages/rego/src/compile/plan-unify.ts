@@ -1,5 +1,5 @@
 import { equal } from '../value/value.ts'
-import { findUnbound, visitExpression, type Known } from './analyse.ts'
+import { findUnbound, visitExpression, type BindingState } from './analyse.ts'
 import type { Expression, Reference, Variable } from './ir.ts'
 
 /** How a unification is carried out where it stands: every step binds what the next may use. */
@@ -19,9 +19,9 @@ export interface UnifyPlan {
 type Pair = readonly [left: Expression, right: Expression]
 
 /** Nothing when a variable is missing that neither side can give. */
-export function planUnify(pair: Pair, known: Known): UnifyPlan | undefined {
+export function planUnify(pair: Pair, known: BindingState): UnifyPlan | undefined {
   const bound = new Set(known.bound)
-  const within: Known = { bound, visible: known.visible }
+  const within: BindingState = { bound, visible: known.visible }
   const binds = new Set<Variable>()
   const bind = (expression: Expression) => {
     for (const variable of patternVariables(expression))
@@ -61,7 +61,7 @@ function samePairs(a: readonly Pair[], b: readonly Pair[]): boolean {
 }
 
 /** A unification that never holds binds everything: nothing after it runs. */
-function allOf(pair: Pair, known: Known): ReadonlySet<Variable> {
+function allOf(pair: Pair, known: BindingState): ReadonlySet<Variable> {
   const found = new Set<Variable>()
   for (const side of pair)
     visitExpression(side, {
@@ -73,7 +73,7 @@ function allOf(pair: Pair, known: Known): ReadonlySet<Variable> {
   return found
 }
 
-function planPair(a: Expression, b: Expression, known: Known): UnifyStep | undefined {
+function planPair(a: Expression, b: Expression, known: BindingState): UnifyStep | undefined {
   const isBoundA = findUnbound(a, known) === undefined
   const isBoundB = findUnbound(b, known) === undefined
   if (isBoundA && isBoundB) return { type: 'equal', left: a, right: b }
@@ -85,7 +85,11 @@ function planPair(a: Expression, b: Expression, known: Known): UnifyStep | undef
 }
 
 /** One side has a value, the other takes it apart. */
-function planFrom(from: Expression, pattern: Expression, known: Known): UnifyStep | undefined {
+function planFrom(
+  from: Expression,
+  pattern: Expression,
+  known: BindingState,
+): UnifyStep | undefined {
   if (pattern.type === 'var') return { type: 'assign', variable: pattern.variable, from }
   if (canEnumerate(pattern, known)) return enumerate(pattern, from)
   return canMatch(pattern, known) ? { type: 'match', pattern, from } : undefined
@@ -96,7 +100,7 @@ function enumerate(reference: Reference, pattern: Expression): UnifyStep {
 }
 
 /** A reference whose unbound variables can be found by going through documents. */
-export function canEnumerate(expression: Expression, known: Known): expression is Reference {
+export function canEnumerate(expression: Expression, known: BindingState): expression is Reference {
   if (expression.type !== 'reference') return false
   if (typeof expression.root !== 'string' && findUnbound(expression.root, known) !== undefined)
     return false
@@ -104,7 +108,7 @@ export function canEnumerate(expression: Expression, known: Known): expression i
 }
 
 /** Whether a value can be taken apart by the pattern: what is no name in it must be bound. */
-export function canMatch(pattern: Expression, known: Known): boolean {
+export function canMatch(pattern: Expression, known: BindingState): boolean {
   switch (pattern.type) {
     case 'var':
       return true
@@ -139,7 +143,7 @@ export function patternVariables(expression: Expression): readonly Variable[] {
 function decompose(
   a: Expression,
   b: Expression,
-  known: Known,
+  known: BindingState,
 ): readonly Pair[] | 'never' | undefined {
   if (a.type === 'array' && b.type === 'array') {
     if (a.items.length !== b.items.length) return 'never'
@@ -155,7 +159,7 @@ function decompose(
   return isMismatch ? 'never' : undefined
 }
 
-function isWholeBound(a: Expression, b: Expression, known: Known): boolean {
+function isWholeBound(a: Expression, b: Expression, known: BindingState): boolean {
   return findUnbound(a, known) === undefined && findUnbound(b, known) === undefined
 }
 

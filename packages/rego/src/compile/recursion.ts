@@ -1,19 +1,19 @@
-import type { Group, Place } from './ir.ts'
-import { refuse } from './unit.ts'
+import type { VirtualDocument, SourceLocation } from './ir.ts'
+import { throwCompileError } from './unit.ts'
 
 /** Refuses documents that depend on themselves. */
-export function checkRecursion(groups: readonly Group[]): void {
-  const done = new Set<Group>()
+export function checkRecursion(groups: readonly VirtualDocument[]): void {
+  const done = new Set<VirtualDocument>()
   for (const group of groups) if (!done.has(group)) search(group, done)
 }
 
 interface Visit {
-  readonly group: Group
-  readonly edges: Iterator<[Group, Place | undefined]>
+  readonly group: VirtualDocument
+  readonly edges: Iterator<[VirtualDocument, SourceLocation | undefined]>
 }
 
 /** Depth first without recursion of our own: a chain of rules may be as long as the text allows. */
-function search(start: Group, done: Set<Group>): void {
+function search(start: VirtualDocument, done: Set<VirtualDocument>): void {
   const path: Visit[] = [{ group: start, edges: edgesOf(start) }]
   const open = new Set([start])
   for (let visit = path.at(-1); visit !== undefined; visit = path.at(-1)) {
@@ -32,19 +32,23 @@ function search(start: Group, done: Set<Group>): void {
   }
 }
 
-function edgesOf(group: Group): Iterator<[Group, Place | undefined]> {
-  const below = group.absorbed.map((entry): [Group, undefined] => [entry.group, undefined])
+function edgesOf(group: VirtualDocument): Iterator<[VirtualDocument, SourceLocation | undefined]> {
+  const below = group.nested.map((entry): [VirtualDocument, undefined] => [entry.group, undefined])
   return [...group.reads, ...below][Symbol.iterator]()
 }
 
-function report(path: readonly Visit[], again: Group, place: Place | undefined): void {
+function report(
+  path: readonly Visit[],
+  again: VirtualDocument,
+  place: SourceLocation | undefined,
+): void {
   const from = path.findIndex(({ group }) => group === again)
   const names = [...path.slice(from).map(({ group }) => group.name), again.name]
   const rule = again.rules[0] ?? again.default
   const where =
     place ?? (rule === undefined ? undefined : { source: rule.source, at: rule.rule.at })
   if (where === undefined) return
-  refuse(
+  throwCompileError(
     { ...where, code: 'rego_recursion_error' },
     `rule ${again.name} is recursive: ${names.join(' -> ')}`,
   )

@@ -1,6 +1,6 @@
 import type { Term } from '../syntax/tree.ts'
 import type { Expression, Reference, RuleIR, Variable } from './ir.ts'
-import { packageKey, refuse, type Compilation, type Unit } from './unit.ts'
+import { packageKey, throwCompileError, type Compilation, type Unit } from './unit.ts'
 
 /** State of the lowering of one rule or query. */
 export interface Lowering {
@@ -43,15 +43,16 @@ export function declare(
   const { name, at } = declaration
   const trouble = { source: lowering.unit.source, at }
   if (lowering.unit.version === 1 && (name === 'input' || name === 'data'))
-    refuse(trouble, `variables must not shadow ${name} (use a different variable name)`)
-  if (scope.names.has(name)) refuse(trouble, `var ${shown(name)} assigned above`)
-  if (scope.referenced.has(name)) refuse(trouble, `var ${shown(name)} referenced above`)
+    throwCompileError(trouble, `variables must not shadow ${name} (use a different variable name)`)
+  if (scope.names.has(name)) throwCompileError(trouble, `var ${displayName(name)} assigned above`)
+  if (scope.referenced.has(name))
+    throwCompileError(trouble, `var ${displayName(name)} referenced above`)
   const variable = makeVariable(lowering, declaration)
   scope.names.set(name, variable)
   return variable
 }
 
-export function shown(name: string): string {
+export function displayName(name: string): string {
   return isWildcard(name) ? '_' : name
 }
 

@@ -1,12 +1,12 @@
 import type { Term } from '../syntax/tree.ts'
-import type { Group, TreeNode } from './ir.ts'
+import type { VirtualDocument, TreeNode } from './ir.ts'
 
 export function makeNode(path: readonly string[]): TreeNode {
   return { path, children: new Map(), group: undefined }
 }
 
 /** The node at a path, made when missing. */
-export function growTo(root: TreeNode, path: readonly string[]): TreeNode {
+export function ensureNode(root: TreeNode, path: readonly string[]): TreeNode {
   let node = root
   for (const segment of path) {
     let child = node.children.get(segment)
@@ -26,14 +26,14 @@ export function findNode(root: TreeNode, path: readonly string[]): TreeNode | un
 }
 
 /** Groups at and below a node. */
-export function groupsUnder(node: TreeNode): Group[] {
+export function documentsUnder(node: TreeNode): VirtualDocument[] {
   const groups = node.group === undefined ? [] : [node.group]
-  for (const child of node.children.values()) groups.push(...groupsUnder(child))
+  for (const child of node.children.values()) groups.push(...documentsUnder(child))
   return groups
 }
 
 /** The names a rule's path begins with, up to the first key that is none. */
-export function staticPath(path: readonly Term[]): string[] {
+export function groundPrefix(path: readonly Term[]): string[] {
   const names: string[] = []
   for (const term of path) {
     if (term.type !== 'scalar' || typeof term.value !== 'string') break

@@ -1,14 +1,14 @@
 import type { Builtin } from '../builtins/builtin.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
-import { ProblemFound, type RegoDiagnostic, type Source } from '../syntax/problem.ts'
+import { RegoCompileError, type RegoDiagnostic, type Source } from '../syntax/problem.ts'
 import type { Module, Rule } from '../syntax/tree.ts'
 import type { Value } from '../value/value.ts'
-import type { Group, TreeNode } from './ir.ts'
+import type { VirtualDocument, TreeNode } from './ir.ts'
 
 /** Shared state of the compilation of all modules. */
 export interface Compilation {
   readonly root: TreeNode
-  readonly groups: Group[]
+  readonly groups: VirtualDocument[]
   readonly builtins: ReadonlyMap<string, Builtin>
   /** Names that a package defines, by its path as a string. */
   readonly names: Map<string, Set<string>>
@@ -34,14 +34,14 @@ export function packageKey(path: readonly string[]): string {
   return JSON.stringify(path)
 }
 
-export interface Trouble {
+export interface ErrorSite {
   readonly source: Source
   readonly at: number
   readonly code?: RegoDiagnostic['code']
 }
 
-export function refuse({ source, at, code }: Trouble, message: string): never {
-  throw new ProblemFound({
+export function throwCompileError({ source, at, code }: ErrorSite, message: string): never {
+  throw new RegoCompileError({
     code: code ?? 'rego_compile_error',
     message,
     location: source.locate(at),

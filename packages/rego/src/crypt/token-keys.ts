@@ -5,7 +5,7 @@ import { readPem } from '@reeve/kit/pem.ts'
 import type { Token } from './token.ts'
 import { readSingleDer } from '@reeve/kit/der.ts'
 import { readCertificate } from './x509.ts'
-import { parseJson } from '../value/json.ts'
+import { parseHclJson } from '../value/json.ts'
 import type { Value } from '../value/value.ts'
 import { CERTIFICATES_MAX } from '../builtins/limits.ts'
 
@@ -22,7 +22,7 @@ export function readVerificationKeys(
   text: string,
 ): readonly VerificationKey[] | string {
   if (text.includes('-----BEGIN')) return keysInPem(crypto, text)
-  const json = parseJson(text)
+  const json = parseHclJson(text)
   if (!json.ok) return `failed to parse a JWK key (set): ${json.error}`
   const keys: VerificationKey[] = []
   for (const jwk of jwksOf(json.value).slice(0, CERTIFICATES_MAX)) {

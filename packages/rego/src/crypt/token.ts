@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { findBadBase64 } from './base64-text.ts'
 import { decodeBase64Url } from '@reeve/kit/base64.ts'
 import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
-import { parseJson } from '../value/json.ts'
+import { parseHclJson } from '../value/json.ts'
 import { ObjectValue } from '../value/value.ts'
 
 /**
@@ -17,14 +17,14 @@ export interface Token {
   readonly signed: string
 }
 
-export function readToken(text: string): Result<Token, string> {
+export function parseJwt(text: string): Result<Token, string> {
   const parts = text.split('.')
   const [head = '', payload = '', signature = ''] = parts
   if (parts.length === 1) return err('encoded JWT had no period separators')
   if (parts.length !== 3) return err(`encoded JWT must have 3 sections, found ${parts.length}`)
   const decoded = decodeText(head)
   if (!decoded.ok) return err(`JWT header had invalid encoding: ${decoded.error}`)
-  const header = parseJson(decoded.value)
+  const header = parseHclJson(decoded.value)
   if (!header.ok) return err(`bad JWT header: invalid JSON: ${header.error}`)
   if (!(header.value instanceof ObjectValue))
     return err('bad JWT header: decoded JSON type was not an Object')
@@ -33,7 +33,7 @@ export function readToken(text: string): Result<Token, string> {
 }
 
 /** Reports whether the payload is another token. */
-export function holdsToken({ header }: Token): boolean {
+export function isNestedJwt({ header }: Token): boolean {
   const type = header.get('cty')
   return typeof type === 'string' && type.toUpperCase() === 'JWT'
 }

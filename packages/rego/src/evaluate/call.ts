@@ -1,9 +1,9 @@
-import { findMistyped, type Builtin } from '../builtins/builtin.ts'
+import { findTypeMismatch, type Builtin } from '../builtins/builtin.ts'
 import type { Call } from '../compile/ir.ts'
 import { compare, equal, type Value } from '../value/value.ts'
-import type { Coder, Program } from './coder.ts'
-import { Env, type Evaluate, type Mock } from './env.ts'
-import { Halt } from './problem.ts'
+import type { CodegenContext, Program } from './coder.ts'
+import { Env, type ValueThunk, type Mock } from './env.ts'
+import { EvaluationAborted } from './problem.ts'
 
 /** Operators that work on any two values: no types to check, no failure, nothing to replace. */
 const COMPARISONS: ReadonlyMap<string, (a: Value, b: Value) => boolean> = new Map([
@@ -15,7 +15,7 @@ const COMPARISONS: ReadonlyMap<string, (a: Value, b: Value) => boolean> = new Ma
   ['gte', (a: Value, b: Value) => compare(a, b) >= 0],
 ])
 
-export function compileCall(coder: Coder, call: Call): Evaluate {
+export function compileCall(coder: CodegenContext, call: Call): ValueThunk {
   const operands = call.operands.map((operand) => coder.compileExpression(coder, operand))
   const [first, second] = operands
   const comparison = COMPARISONS.get(call.name)
@@ -40,7 +40,7 @@ export function compileCall(coder: Coder, call: Call): Evaluate {
 
 type Invoke = (env: Env, operands: readonly Value[]) => Value | undefined
 
-function compileInvoke(coder: Coder, call: Call): Invoke {
+function compileInvoke(coder: CodegenContext, call: Call): Invoke {
   const { program, source } = coder
   const { name, callee, at } = call
   const locate = () => source.locate(at)
@@ -57,7 +57,7 @@ function compileInvoke(coder: Coder, call: Call): Invoke {
 
 interface Invocation {
   readonly operands: readonly Value[]
-  readonly locate: () => ReturnType<Coder['source']['locate']>
+  readonly locate: () => ReturnType<CodegenContext['source']['locate']>
 }
 
 /** A replacement sees no replacements: so it can call what it replaces. */
@@ -77,15 +77,15 @@ function callMock(
 
 function callBuiltin(env: Env, builtin: Builtin, call: Invocation): Value | undefined {
   const { shared } = env
-  shared.tick()
-  const mistyped = findMistyped(builtin, call.operands)
+  shared.step()
+  const mistyped = findTypeMismatch(builtin, call.operands)
   const value =
     mistyped === undefined ? builtin.call(shared, ...call.operands) : shared.failType(mistyped)
   if (value === undefined) {
     const { failure } = shared
     shared.failure = undefined
     if (failure !== undefined && (failure.isRefusal || shared.options.isStrict))
-      throw new Halt({
+      throw new EvaluationAborted({
         code: failure.code,
         message: `${builtin.name}: ${failure.message}`,
         location: call.locate(),

@@ -1,17 +1,17 @@
-import type { Known } from '../compile/analyse.ts'
+import type { BindingState } from '../compile/analyse.ts'
 import { directVariables } from '../compile/analyse.ts'
 import type {
   Comprehension,
   Expression,
   Goal,
-  Group,
+  VirtualDocument,
   RuleIR,
   TreeNode,
   Variable,
 } from '../compile/ir.ts'
 import type { Source } from '../syntax/problem.ts'
 import type { Value } from '../value/value.ts'
-import type { Env, Evaluate, Step } from './env.ts'
+import type { Env, ValueThunk, Step } from './env.ts'
 
 /** Context of compiled closures. */
 export interface Program {
@@ -19,12 +19,16 @@ export interface Program {
   /** Whether reports of failed goals are compiled in. */
   readonly isTraced: boolean
   /** Returns the value of a document in a scope, which caches it. */
-  readonly readGroup: (env: Env, group: Group) => Value | undefined
-  readonly callFunction: (env: Env, group: Group, operands: readonly Value[]) => Value | undefined
+  readonly evaluateDocument: (env: Env, group: VirtualDocument) => Value | undefined
+  readonly callFunction: (
+    env: Env,
+    group: VirtualDocument,
+    operands: readonly Value[],
+  ) => Value | undefined
 }
 
 /** Compiles one body; knows which variables are bound at its position. */
-export interface Coder extends Known {
+export interface CodegenContext extends BindingState {
   readonly program: Program
   readonly source: Source
   readonly rule: RuleIR | undefined
@@ -34,13 +38,17 @@ export interface Coder extends Known {
   readonly counter: { collectors: number }
   /** The body is compiled for the index of a comprehension. */
   readonly isIndexing: boolean
-  readonly compileGoals: (coder: Coder, goals: readonly Goal[], end: (coder: Coder) => Step) => Step
-  readonly compileComprehension: (coder: Coder, term: Comprehension) => Evaluate
-  readonly compileExpression: (coder: Coder, expression: Expression) => Evaluate
+  readonly compileGoals: (
+    coder: CodegenContext,
+    goals: readonly Goal[],
+    end: (coder: CodegenContext) => Step,
+  ) => Step
+  readonly compileComprehension: (coder: CodegenContext, term: Comprehension) => ValueThunk
+  readonly compileExpression: (coder: CodegenContext, expression: Expression) => ValueThunk
 }
 
 /** Returns a coder for a nested body, whose bindings stay local. */
-export function forkCoder(coder: Coder, goals: readonly Goal[]): Coder {
+export function nestedContext(coder: CodegenContext, goals: readonly Goal[]): CodegenContext {
   return {
     ...coder,
     bound: new Set(coder.bound),

@@ -1,21 +1,21 @@
 import { directVariables, visitExpression } from '../compile/analyse.ts'
 import type { Comprehension, Goal, Variable } from '../compile/ir.ts'
-import { orderGoals } from '../compile/order.ts'
+import { reorderForSafety } from '../compile/order.ts'
 import { COMPREHENSION_INDEX_FROM } from '../limits.ts'
-import { ProblemFound } from '../syntax/problem.ts'
+import { RegoCompileError } from '../syntax/problem.ts'
 import { EMPTY_OBJECT, EMPTY_SET, type Key, keyOf, type Value } from '../value/value.ts'
-import { forkCoder, type Coder } from './coder.ts'
+import { nestedContext, type CodegenContext } from './coder.ts'
 import { Collector } from './collector.ts'
-import { Frame, type ComprehensionMemory, type Env, type Evaluate, type Step } from './env.ts'
-import { Halt } from './problem.ts'
+import { Frame, type ComprehensionCache, type Env, type ValueThunk, type Step } from './env.ts'
+import { EvaluationAborted } from './problem.ts'
 
 /** Compiles a comprehension: runs the body and collects the head for every solution. */
-export function compileComprehension(coder: Coder, term: Comprehension): Evaluate {
+export function compileComprehension(coder: CodegenContext, term: Comprehension): ValueThunk {
   const place = coder.counter.collectors++
-  const run = coder.compileGoals(forkCoder(coder, term.body), term.body, (inner) =>
+  const run = coder.compileGoals(nestedContext(coder, term.body), term.body, (inner) =>
     compileGather(inner, term, place),
   )
-  const plain: Evaluate = (frame) => {
+  const plain: ValueThunk = (frame) => {
     const collector = new Collector()
     frame.collectors ??= []
     frame.collectors[place] = collector
@@ -25,7 +25,7 @@ export function compileComprehension(coder: Coder, term: Comprehension): Evaluat
   // A trace reports every run, and an index is not built from other indexes.
   if (coder.program.isTraced || coder.isIndexing) return plain
   const shared = sharedVariables(coder, term)
-  return shared.length === 0 ? rememberOnce(term, plain) : useIndex(coder, term, { shared, plain })
+  return shared.length === 0 ? memoize(term, plain) : useIndex(coder, term, { shared, plain })
 }
 
 function gathered(makes: Comprehension['makes'], collector: Collector): Value {
@@ -44,32 +44,32 @@ function collectorAt(frame: Frame, place: number): Collector {
   return collector
 }
 
-function compileGather(coder: Coder, term: Comprehension, place: number): Step {
+function compileGather(coder: CodegenContext, term: Comprehension, place: number): Step {
   const head = coder.compileExpression(coder, term.head)
   switch (term.makes) {
     case 'array':
       return (frame) => {
         const value = head(frame)
-        frame.env.shared.tick()
+        frame.env.shared.step()
         if (value !== undefined) collectorAt(frame, place).list.push(value)
         return false
       }
     case 'set':
       return (frame) => {
         const value = head(frame)
-        frame.env.shared.tick()
+        frame.env.shared.step()
         if (value !== undefined) collectorAt(frame, place).set.add(value)
         return false
       }
     case 'object': {
       const key = term.key === undefined ? head : coder.compileExpression(coder, term.key)
       return (frame) => {
-        frame.env.shared.tick()
+        frame.env.shared.step()
         const name = key(frame)
         const value = head(frame)
         if (name === undefined || value === undefined) return false
         if (collectorAt(frame, place).document.put([name], value) === undefined)
-          throw new Halt({
+          throw new EvaluationAborted({
             code: 'eval_conflict_error',
             message: 'object keys must be unique',
             location: coder.source.locate(term.at),
@@ -83,7 +83,7 @@ function compileGather(coder: Coder, term: Comprehension, place: number): Step {
 /**
  * Returns the outer variables that the comprehension reads, if its value depends on nothing else.
  */
-function sharedVariables(coder: Coder, term: Comprehension): readonly Variable[] {
+function sharedVariables(coder: CodegenContext, term: Comprehension): readonly Variable[] {
   const found = new Set<Variable>()
   const note = (variable: Variable): void => {
     if (coder.bound.has(variable)) found.add(variable)
@@ -92,7 +92,7 @@ function sharedVariables(coder: Coder, term: Comprehension): readonly Variable[]
   return [...found]
 }
 
-function memoryOf(env: Env, term: Comprehension): ComprehensionMemory {
+function memoryOf(env: Env, term: Comprehension): ComprehensionCache {
   env.comprehensions ??= new Map()
   let memory = env.comprehensions.get(term)
   if (memory === undefined) {
@@ -103,7 +103,7 @@ function memoryOf(env: Env, term: Comprehension): ComprehensionMemory {
 }
 
 /** Caches the value, which is constant within a scope. */
-function rememberOnce(term: Comprehension, plain: Evaluate): Evaluate {
+function memoize(term: Comprehension, plain: ValueThunk): ValueThunk {
   return (frame) => {
     const memory = memoryOf(frame.env, term)
     const known = memory.index?.get(null)
@@ -116,15 +116,19 @@ function rememberOnce(term: Comprehension, plain: Evaluate): Evaluate {
 
 interface Indexed {
   readonly shared: readonly Variable[]
-  readonly plain: Evaluate
+  readonly plain: ValueThunk
 }
 
 /**
  * A comprehension that runs repeatedly in one scope is run once more with its shared variables
  * unbound, and its solutions are grouped by their values: grouping stays linear.
  */
-function useIndex(coder: Coder, term: Comprehension, { shared, plain }: Indexed): Evaluate {
-  const outer: Coder = { ...coder, bound: new Set(coder.bound) }
+function useIndex(
+  coder: CodegenContext,
+  term: Comprehension,
+  { shared, plain }: Indexed,
+): ValueThunk {
+  const outer: CodegenContext = { ...coder, bound: new Set(coder.bound) }
   let build: ((frame: Frame) => ReadonlyMap<Key, Value>) | undefined
   let isTried = false
   const only = shared.length === 1 ? shared[0]?.slot : undefined
@@ -152,14 +156,14 @@ interface IndexParts {
 
 /** Undefined if the body cannot bind the shared variables by itself. */
 function compileIndex(
-  coder: Coder,
+  coder: CodegenContext,
   term: Comprehension,
   { shared, keyIn }: IndexParts,
 ): ((frame: Frame) => ReadonlyMap<Key, Value>) | undefined {
-  const goals = openOrder(coder, term, shared)
+  const goals = reorderWithUnboundVariables(coder, term, shared)
   if (goals === undefined) return undefined
   const place = coder.counter.collectors++
-  const inner: Coder = {
+  const inner: CodegenContext = {
     ...coder,
     isIndexing: true,
     bound: new Set(),
@@ -191,18 +195,18 @@ function compileIndex(
 }
 
 /** Returns the body in an order that also binds the shared variables. */
-function openOrder(
-  coder: Coder,
+function reorderWithUnboundVariables(
+  coder: CodegenContext,
   term: Comprehension,
   shared: readonly Variable[],
 ): readonly Goal[] | undefined {
   try {
     const open = { bound: new Set<Variable>(), visible: new Set([...coder.visible, ...shared]) }
     const trouble = { source: coder.source, at: term.at }
-    const { goals, known } = orderGoals(term.body.map(asUnification), open, trouble)
+    const { goals, known } = reorderForSafety(term.body.map(asUnification), open, trouble)
     return shared.every((variable) => known.bound.has(variable)) ? goals : undefined
   } catch (error) {
-    if (error instanceof ProblemFound) return undefined
+    if (error instanceof RegoCompileError) return undefined
     throw error
   }
 }

@@ -22,7 +22,7 @@ test('coverage: a rule is reached when it had a value in some evaluation', () =>
   const coverage = new RuleCoverage()
   coverage.add(MODULE, 1)
   const reports = ['none', 'admin'].map((role) => {
-    level.value.evaluate({ input: fromJson({ role }), trace: coverage.traced })
+    level.value.evaluate({ input: fromJson({ role }), trace: coverage.addTraceEvent })
     return coverage.report()
   })
   assert.deepEqual(reports, [

@@ -33,7 +33,7 @@ export class RuleCoverage {
   }
 
   /** To be passed as `trace`, or called by it, of queries that explain. */
-  readonly traced = (event: TraceEvent): void => {
+  readonly addTraceEvent = (event: TraceEvent): void => {
     if (event.type !== 'value') return
     const { source, rule } = event.rule
     this.#modules.get(source.file)?.reached.add(rule.at)

@@ -1,18 +1,22 @@
-import type { Group, TreeNode } from '../compile/ir.ts'
+import type { VirtualDocument, TreeNode } from '../compile/ir.ts'
 import { compareStrings, ObjectBuilder, ObjectValue, type Value } from '../value/value.ts'
 import type { Program } from './coder.ts'
 import type { Env } from './env.ts'
 import { lookup, lookupPath } from './lookup.ts'
 
 /** The group whose value is the document at a node. */
-export function documentAt(node: TreeNode): Group | undefined {
+export function documentAt(node: TreeNode): VirtualDocument | undefined {
   return node.group?.kind === 'function' ? undefined : node.group
 }
 
 /** A document made by rules, unless a replacement hides them: then what stands in `data`. */
-export function readDocument(program: Program, env: Env, group: Group): Value | undefined {
+export function readDocument(
+  program: Program,
+  env: Env,
+  group: VirtualDocument,
+): Value | undefined {
   if (env.hidden?.has(group) === true) return lookupPath(env.data, group.path)
-  return program.readGroup(env, group)
+  return program.evaluateDocument(env, group)
 }
 
 /** All below a place in the tree: rules and base data as one object. */
@@ -26,7 +30,7 @@ export function readExtent(
   const builder = new ObjectBuilder()
   if (base instanceof ObjectValue) builder.setAll(base)
   for (const [name, child] of node.children) {
-    env.shared.tick()
+    env.shared.step()
     const group = documentAt(child)
     const value =
       group === undefined

@@ -1,10 +1,10 @@
 import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
 import type { CallContext } from '../builtins/builtin.ts'
-import type { Callee, Group, Place, RuleIR, Variable } from '../compile/ir.ts'
+import type { Callee, VirtualDocument, SourceLocation, RuleIR, Variable } from '../compile/ir.ts'
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
 import type { Key, ObjectValue, Value } from '../value/value.ts'
 import type { Collector } from './collector.ts'
-import { Halt, type EvaluationError } from './problem.ts'
+import { EvaluationAborted, type EvaluationError } from './problem.ts'
 
 /** A goal without a solution, or a rule with one; explains a verdict. */
 export type TraceEvent =
@@ -12,7 +12,7 @@ export type TraceEvent =
   | { readonly type: 'value'; readonly rule: RuleIR; readonly value: Value }
   | {
       readonly type: 'failed-goal'
-      readonly place: Place
+      readonly place: SourceLocation
       readonly locals: ReadonlyMap<string, Value>
     }
   | { readonly type: 'note'; readonly text: string }
@@ -43,7 +43,7 @@ interface BuiltinFailure extends Pick<EvaluationError, 'code' | 'message'> {
 }
 
 /** State shared by all scopes of one evaluation: meter, caller's context, failures of builtins. */
-export class Shared implements CallContext {
+export class EvaluationState implements CallContext {
   readonly options: EvaluationOptions
   readonly memory = new Map<string, unknown>()
   depth = 0
@@ -76,7 +76,7 @@ export class Shared implements CallContext {
     return this.options.random
   }
 
-  tick(): void {
+  step(): void {
     if (++this.#steps > this.#stepsNext) this.#check()
   }
 
@@ -125,7 +125,7 @@ export class Shared implements CallContext {
 }
 
 function stop(code: EvaluationError['code'], message: string): never {
-  throw new Halt({ code, message, location: undefined })
+  throw new EvaluationAborted({ code, message, location: undefined })
 }
 
 /** Cached in place of a value: the document was evaluated and is undefined. */
@@ -134,23 +134,23 @@ export const NO_VALUE = Symbol('no value')
 export type Mock = { readonly callee: Callee } | { readonly value: Value }
 
 /** Cache of a comprehension in one scope: number of runs, and values by its shared variables. */
-export interface ComprehensionMemory {
+export interface ComprehensionCache {
   runCount: number
   index: ReadonlyMap<Key, Value> | undefined
 }
 
 /** Scope of an evaluation: one for the evaluation, and another for every `with`. */
 export class Env {
-  readonly shared: Shared
+  readonly shared: EvaluationState
   readonly input: Value | undefined
   readonly data: ObjectValue
   /** Rules hidden by a replacement of `data`. */
-  readonly hidden: ReadonlySet<Group> | undefined
+  readonly hidden: ReadonlySet<VirtualDocument> | undefined
   readonly mocks: ReadonlyMap<string, Mock> | undefined
   readonly parent: Env | undefined
   /** Values of documents in this scope, by the number of their group. */
   readonly memo: (Value | typeof NO_VALUE | undefined)[] = []
-  comprehensions: Map<object, ComprehensionMemory> | undefined
+  comprehensions: Map<object, ComprehensionCache> | undefined
 
   constructor(fields: Pick<Env, 'shared' | 'input' | 'data' | 'hidden' | 'mocks' | 'parent'>) {
     this.shared = fields.shared
@@ -169,7 +169,7 @@ export class Frame {
   /** The value of a complete rule or function, once it is known. */
   result: Value | undefined = undefined
   /** Collector of the members of a partial rule. */
-  sink: Collector | undefined = undefined
+  output: Collector | undefined = undefined
   collectors: (Collector | undefined)[] | undefined = undefined
   /** Solutions of a comprehension by its shared variables, while its index is built. */
   groups: Map<Key, Collector> | undefined = undefined
@@ -183,10 +183,10 @@ export class Frame {
 }
 
 /** Returns the value of an expression; undefined if it has none. */
-export type Evaluate = (frame: Frame) => Value | undefined
+export type ValueThunk = (frame: Frame) => Value | undefined
 /** Continuation: runs a goal and the rest of the body for each solution; true stops the search. */
 export type Step = (frame: Frame) => boolean
-export type ValueStep = (frame: Frame, value: Value) => boolean
+export type MatchStep = (frame: Frame, value: Value) => boolean
 
 export function localsOf(frame: Frame, variables: Iterable<Variable>): ReadonlyMap<string, Value> {
   const locals = new Map<string, Value>()

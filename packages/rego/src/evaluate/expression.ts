@@ -2,13 +2,13 @@ import type { Expression, ObjectExpression, Template } from '../compile/ir.ts'
 import { formatText } from '../value/format.ts'
 import { isArray, ObjectBuilder, SetBuilder, setOf, type Value } from '../value/value.ts'
 import { compileCall } from './call.ts'
-import type { Coder } from './coder.ts'
-import type { Evaluate } from './env.ts'
-import { Halt } from './problem.ts'
+import type { CodegenContext } from './coder.ts'
+import type { ValueThunk } from './env.ts'
+import { EvaluationAborted } from './problem.ts'
 import { compileReference } from './reference.ts'
 
 /** A term whose variables are bound: one value or none. */
-export function compileExpression(coder: Coder, expression: Expression): Evaluate {
+export function compileExpression(coder: CodegenContext, expression: Expression): ValueThunk {
   const constant = constantOf(expression)
   if (constant !== undefined) return () => constant
   switch (expression.type) {
@@ -71,7 +71,7 @@ function constantsOf(expressions: readonly Expression[]): Value[] | undefined {
   return values
 }
 
-function compileArray(items: readonly Evaluate[]): Evaluate {
+function compileArray(items: readonly ValueThunk[]): ValueThunk {
   return (frame) => {
     const values: Value[] = []
     for (const item of items) {
@@ -83,7 +83,7 @@ function compileArray(items: readonly Evaluate[]): Evaluate {
   }
 }
 
-function compileSet(items: readonly Evaluate[]): Evaluate {
+function compileSet(items: readonly ValueThunk[]): ValueThunk {
   return (frame) => {
     const builder = new SetBuilder()
     for (const item of items) {
@@ -95,7 +95,7 @@ function compileSet(items: readonly Evaluate[]): Evaluate {
   }
 }
 
-function compileObject(coder: Coder, { entries }: ObjectExpression): Evaluate {
+function compileObject(coder: CodegenContext, { entries }: ObjectExpression): ValueThunk {
   const compiled = entries.map(([key, value]) => ({
     key: compileExpression(coder, key),
     value: compileExpression(coder, value),
@@ -113,7 +113,7 @@ function compileObject(coder: Coder, { entries }: ObjectExpression): Evaluate {
   }
 }
 
-function compileTemplate(coder: Coder, { parts, at }: Template): Evaluate {
+function compileTemplate(coder: CodegenContext, { parts, at }: Template): ValueThunk {
   const compiled = parts.map((part) =>
     typeof part === 'string' ? part : coder.compileComprehension(coder, part),
   )
@@ -127,7 +127,7 @@ function compileTemplate(coder: Coder, { parts, at }: Template): Evaluate {
       const values = part(frame)
       const [first, second] = isArray(values) ? values : []
       if (second !== undefined)
-        throw new Halt({
+        throw new EvaluationAborted({
           code: 'eval_conflict_error',
           message: 'template-strings must not produce multiple outputs',
           location: coder.source.locate(at),

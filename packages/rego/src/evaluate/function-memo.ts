@@ -1,5 +1,5 @@
 import { FUNCTION_MEMO_FROM } from '../limits.ts'
-import type { Group } from '../compile/ir.ts'
+import type { VirtualDocument } from '../compile/ir.ts'
 import type { Value } from '../value/value.ts'
 import { NO_VALUE } from './env.ts'
 
@@ -9,12 +9,15 @@ import { NO_VALUE } from './env.ts'
  * equal operands that are not identical are only computed again.
  */
 export class FunctionMemo {
-  readonly #calls = new Map<Group, { count: number; readonly results: Map<string, Result> }>()
+  readonly #calls = new Map<
+    VirtualDocument,
+    { count: number; readonly results: Map<string, Result> }
+  >()
   readonly #ids = new WeakMap<object, number>()
   #idNext = 0
 
   /** Returns the cache key of a call; undefined while the function has been called rarely. */
-  keyOf(group: Group, operands: readonly Value[]): string | undefined {
+  keyOf(group: VirtualDocument, operands: readonly Value[]): string | undefined {
     let calls = this.#calls.get(group)
     if (calls === undefined) {
       calls = { count: 0, results: new Map() }
@@ -37,11 +40,11 @@ export class FunctionMemo {
     return `#${id},`
   }
 
-  get(group: Group, key: string): Result | undefined {
+  get(group: VirtualDocument, key: string): Result | undefined {
     return this.#calls.get(group)?.results.get(key)
   }
 
-  set(group: Group, key: string, value: Value | undefined): void {
+  set(group: VirtualDocument, key: string, value: Value | undefined): void {
     this.#calls.get(group)?.results.set(key, value === undefined ? NO_VALUE : value)
   }
 }

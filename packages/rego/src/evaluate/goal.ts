@@ -10,8 +10,8 @@ import type {
 } from '../compile/ir.ts'
 import { formatText } from '../value/format.ts'
 import { isArray } from '../value/value.ts'
-import { forkCoder, type Coder } from './coder.ts'
-import { localsOf, type Evaluate, type Frame, type Step, type ValueStep } from './env.ts'
+import { nestedContext, type CodegenContext } from './coder.ts'
+import { localsOf, type ValueThunk, type Frame, type Step, type MatchStep } from './env.ts'
 import { eachEntry, isCollection } from './lookup.ts'
 import { compileMatch } from './match.ts'
 import { compileEnumeration } from './reference.ts'
@@ -20,13 +20,13 @@ import { compileWith } from './with.ts'
 
 /** A body: one closure that runs all its goals and, for every answer, `end`. */
 export function compileGoals(
-  coder: Coder,
+  coder: CodegenContext,
   goals: readonly Goal[],
-  end: (coder: Coder) => Step,
+  end: (coder: CodegenContext) => Step,
 ): Step {
   const [goal, ...rest] = goals
   if (goal === undefined) return end(coder)
-  const buildNext = (after: Coder) => compileGoals(after, rest, end)
+  const buildNext = (after: CodegenContext) => compileGoals(after, rest, end)
   const compile = coder.program.isTraced ? compileTraced : compileGoal
   if (goal.with.length === 0) return compile(coder, goal, buildNext)
   return compileWith(coder, goal.with, (inner, leave) =>
@@ -34,9 +34,17 @@ export function compileGoals(
   )
 }
 
-type CompileGoal = (coder: Coder, goal: Goal, buildNext: (coder: Coder) => Step) => Step
+type CompileGoal = (
+  coder: CodegenContext,
+  goal: Goal,
+  buildNext: (coder: CodegenContext) => Step,
+) => Step
 
-function compileGoal(coder: Coder, goal: Goal, buildNext: (coder: Coder) => Step): Step {
+function compileGoal(
+  coder: CodegenContext,
+  goal: Goal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   switch (goal.type) {
     case 'test':
       return compileTest(coder, goal, buildNext)
@@ -83,7 +91,11 @@ const compileTraced: CompileGoal = (coder, goal, buildNext) => {
   }
 }
 
-function compileTest(coder: Coder, goal: TestGoal, buildNext: (coder: Coder) => Step): Step {
+function compileTest(
+  coder: CodegenContext,
+  goal: TestGoal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   const { term } = goal
   if (term.type === 'reference' && findUnbound(term, coder) !== undefined)
     return compileEnumeration(coder, term, (after) => {
@@ -98,7 +110,11 @@ function compileTest(coder: Coder, goal: TestGoal, buildNext: (coder: Coder) => 
   }
 }
 
-function compileIterate(coder: Coder, goal: IterateGoal, buildNext: (coder: Coder) => Step): Step {
+function compileIterate(
+  coder: CodegenContext,
+  goal: IterateGoal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   const domain = coder.compileExpression(coder, goal.domain)
   const key = goal.key === undefined ? undefined : compileMatch(coder, goal.key)
   const value = compileMatch(coder, goal.value)
@@ -107,25 +123,25 @@ function compileIterate(coder: Coder, goal: IterateGoal, buildNext: (coder: Code
   return (frame) => {
     const { shared } = frame.env
     return eachEntry(domain(frame), (name, item) => {
-      shared.tick()
+      shared.step()
       return key(frame, name) && value(frame, item) && next(frame)
     })
   }
 }
 
-function iterateValues(domain: Evaluate, match: ValueStep, next: Step): Step {
+function iterateValues(domain: ValueThunk, match: MatchStep, next: Step): Step {
   return (frame) => {
     const { shared } = frame.env
     const collection = domain(frame)
     if (isArray(collection)) {
       for (const item of collection) {
-        shared.tick()
+        shared.step()
         if (match(frame, item) && next(frame)) return true
       }
       return false
     }
     return eachEntry(collection, (_, item) => {
-      shared.tick()
+      shared.step()
       return match(frame, item) && next(frame)
     })
   }
@@ -134,17 +150,25 @@ function iterateValues(domain: Evaluate, match: ValueStep, next: Step): Step {
 const found: Step = () => true
 
 /** Whether a body has an answer; binds nothing outside. */
-function compileExists(coder: Coder, goals: readonly Goal[]): Step {
-  return coder.compileGoals(forkCoder(coder, goals), goals, () => found)
+function compileExists(coder: CodegenContext, goals: readonly Goal[]): Step {
+  return coder.compileGoals(nestedContext(coder, goals), goals, () => found)
 }
 
-function compileNot(coder: Coder, goal: NotGoal, buildNext: (coder: Coder) => Step): Step {
+function compileNot(
+  coder: CodegenContext,
+  goal: NotGoal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   const exists = compileExists(coder, goal.body)
   const next = buildNext(coder)
   return (frame) => !exists(frame) && next(frame)
 }
 
-function compileLogic(coder: Coder, goal: LogicGoal, buildNext: (coder: Coder) => Step): Step {
+function compileLogic(
+  coder: CodegenContext,
+  goal: LogicGoal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   const left = compileExists(coder, goal.left)
   const right = compileExists(coder, goal.right)
   const next = buildNext(coder)
@@ -153,9 +177,13 @@ function compileLogic(coder: Coder, goal: LogicGoal, buildNext: (coder: Coder) =
     : (frame) => (left(frame) || right(frame)) && next(frame)
 }
 
-function compileEvery(coder: Coder, goal: EveryGoal, buildNext: (coder: Coder) => Step): Step {
+function compileEvery(
+  coder: CodegenContext,
+  goal: EveryGoal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   const domain = coder.compileExpression(coder, goal.domain)
-  const inner = forkCoder(coder, goal.body)
+  const inner = nestedContext(coder, goal.body)
   const keySlot = goal.key?.slot
   const valueSlot = goal.value.slot
   for (const own of goal.key === undefined ? [goal.value] : [goal.key, goal.value])
@@ -166,7 +194,7 @@ function compileEvery(coder: Coder, goal: EveryGoal, buildNext: (coder: Coder) =
     const collection = domain(frame)
     if (!isCollection(collection)) return false
     const fails = eachEntry(collection, (key, value) => {
-      frame.env.shared.tick()
+      frame.env.shared.step()
       if (keySlot !== undefined) frame.slots[keySlot] = key
       frame.slots[valueSlot] = value
       return !holds(frame)
@@ -175,7 +203,11 @@ function compileEvery(coder: Coder, goal: EveryGoal, buildNext: (coder: Coder) =
   }
 }
 
-function compilePrint(coder: Coder, goal: PrintGoal, buildNext: (coder: Coder) => Step): Step {
+function compilePrint(
+  coder: CodegenContext,
+  goal: PrintGoal,
+  buildNext: (coder: CodegenContext) => Step,
+): Step {
   const operands = goal.operands.map((operand) => coder.compileComprehension(coder, operand))
   const next = buildNext(coder)
   return (frame) => {
@@ -185,7 +217,7 @@ function compilePrint(coder: Coder, goal: PrintGoal, buildNext: (coder: Coder) =
   }
 }
 
-function printed(frame: Frame, operand: Evaluate): string {
+function printed(frame: Frame, operand: ValueThunk): string {
   const values = operand(frame)
   const [first] = isArray(values) ? values : []
   return first === undefined ? '<undefined>' : formatText(first)

@@ -1,10 +1,10 @@
 import type { Expression } from '../compile/ir.ts'
 import { equal, isArray, ObjectValue } from '../value/value.ts'
-import type { Coder } from './coder.ts'
-import type { ValueStep } from './env.ts'
+import type { CodegenContext } from './coder.ts'
+import type { MatchStep } from './env.ts'
 
 /** Takes a value apart: unbound variables of the pattern are given values, the rest must fit. */
-export function compileMatch(coder: Coder, pattern: Expression): ValueStep {
+export function compileMatch(coder: CodegenContext, pattern: Expression): MatchStep {
   switch (pattern.type) {
     case 'var': {
       const { variable } = pattern
@@ -44,7 +44,10 @@ export function compileMatch(coder: Coder, pattern: Expression): ValueStep {
   }
 }
 
-function compileObjectMatch(coder: Coder, pattern: Expression & { type: 'object' }): ValueStep {
+function compileObjectMatch(
+  coder: CodegenContext,
+  pattern: Expression & { type: 'object' },
+): MatchStep {
   const entries = pattern.entries.map(([key, value]) => ({
     key: coder.compileExpression(coder, key),
     match: compileMatch(coder, value),

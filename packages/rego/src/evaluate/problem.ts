@@ -19,7 +19,7 @@ export interface EvaluationError {
  * Ends an evaluation from wherever it is. Thrown inside the folder only: it crosses the closures of
  * all rules on the way, and `evaluate` turns it into a Result.
  */
-export class Halt extends Error {
+export class EvaluationAborted extends Error {
   override readonly name = 'Halt'
   readonly problem: EvaluationError
   constructor(problem: EvaluationError) {

@@ -1,11 +1,11 @@
-import type { Group, RuleIR, TreeNode } from '../compile/ir.ts'
+import type { VirtualDocument, RuleIR, TreeNode } from '../compile/ir.ts'
 import { CALL_DEPTH_MAX } from '../limits.ts'
 import { equal, ObjectValue, SetValue, type Value } from '../value/value.ts'
 import type { Program } from './coder.ts'
 import { Collector, type DocumentNode, type Put } from './collector.ts'
 import { Frame, NO_VALUE, type Env } from './env.ts'
 import { FunctionMemo } from './function-memo.ts'
-import { Halt } from './problem.ts'
+import { EvaluationAborted } from './problem.ts'
 import {
   compilePartialRule,
   compileValueRule,
@@ -18,7 +18,7 @@ import { indexRules, type RuleIndex } from './rule-index.ts'
 /** The rules of all modules as closures. A rule is compiled when it is first needed. */
 export function makeProgram(root: TreeNode, isTraced: boolean): Program {
   const compiled: CompiledGroup[] = []
-  const codeOf = (group: Group): CompiledGroup => {
+  const codeOf = (group: VirtualDocument): CompiledGroup => {
     let code = compiled[group.id]
     if (code === undefined) {
       code = new CompiledGroup(program, group)
@@ -29,10 +29,10 @@ export function makeProgram(root: TreeNode, isTraced: boolean): Program {
   const program: Program = {
     root,
     isTraced,
-    readGroup: (env, group) => {
+    evaluateDocument: (env, group) => {
       const known = env.memo[group.id]
       if (known !== undefined) return known === NO_VALUE ? undefined : known
-      const value = deeper(env, group, () => codeOf(group).evaluate(env))
+      const value = withDepthLimit(env, group, () => codeOf(group).evaluate(env))
       env.memo[group.id] = value === undefined ? NO_VALUE : value
       return value
     },
@@ -41,10 +41,10 @@ export function makeProgram(root: TreeNode, isTraced: boolean): Program {
       const key = memo.keyOf(group, operands)
       const known = key === undefined ? undefined : memo.get(group, key)
       if (known !== undefined) {
-        env.shared.tick()
+        env.shared.step()
         return known === NO_VALUE ? undefined : known
       }
-      const value = deeper(env, group, () => codeOf(group).call(env, operands))
+      const value = withDepthLimit(env, group, () => codeOf(group).call(env, operands))
       if (key !== undefined) memo.set(group, key, value)
       return value
     },
@@ -63,11 +63,11 @@ function memoOf(env: Env): FunctionMemo {
   return memo
 }
 
-function deeper<T>(env: Env, group: Group, run: () => T): T {
+function withDepthLimit<T>(env: Env, group: VirtualDocument, run: () => T): T {
   const { shared } = env
-  shared.tick()
+  shared.step()
   if (++shared.depth > CALL_DEPTH_MAX)
-    throw new Halt({
+    throw new EvaluationAborted({
       code: 'eval_limit_error',
       message: `${group.name}: more than ${CALL_DEPTH_MAX} rules wait for one another`,
       location: undefined,
@@ -81,13 +81,13 @@ const NO_OPERANDS: readonly Value[] = []
 
 class CompiledGroup {
   readonly #program: Program
-  readonly #group: Group
+  readonly #group: VirtualDocument
   readonly #index: RuleIndex
   readonly #values = new Map<RuleIR, ValueRule>()
   readonly #partials = new Map<RuleIR, PartialRule>()
   #isEarly: boolean | undefined
 
-  constructor(program: Program, group: Group) {
+  constructor(program: Program, group: VirtualDocument) {
     this.#program = program
     this.#group = group
     this.#index = indexRules(group.rules)
@@ -149,7 +149,7 @@ class CompiledGroup {
         this.#partials.set(ir, rule)
       }
       const frame = new Frame(env, ir.slotCount)
-      frame.sink = collector
+      frame.output = collector
       rule.run(frame)
     }
     return collector
@@ -158,13 +158,13 @@ class CompiledGroup {
   /** Entries of rules with computed keys and the documents below, in one object. */
   #evaluateObject(env: Env): Value {
     const { document } = this.#collect(env)
-    for (const { path, group } of this.#group.absorbed) {
-      const value = this.#program.readGroup(env, group)
+    for (const { path, group } of this.#group.nested) {
+      const value = this.#program.evaluateDocument(env, group)
       if (value === undefined) continue
       const isPut = putDocument(document, path, { value, group })
       const [ir] = group.rules
       if (isPut === undefined && ir !== undefined)
-        throw new Halt({
+        throw new EvaluationAborted({
           code: 'eval_conflict_error',
           message: 'object keys must be unique',
           location: ir.source.locate(ir.rule.at),
@@ -177,7 +177,7 @@ class CompiledGroup {
 function putDocument(
   document: DocumentNode,
   path: readonly Value[],
-  { value, group }: { readonly value: Value; readonly group: Group },
+  { value, group }: { readonly value: Value; readonly group: VirtualDocument },
 ): Put {
   if (group.kind === 'set' && value instanceof SetValue) return document.addAll(path, value)
   if (group.kind !== 'object' || !(value instanceof ObjectValue)) return document.put(path, value)

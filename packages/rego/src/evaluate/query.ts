@@ -5,17 +5,24 @@ import type { Variable } from '../compile/ir.ts'
 import type { Compilation, Unit } from '../compile/unit.ts'
 import { EVALUATION_STEPS_MAX } from '../limits.ts'
 import { parseQuery } from '../syntax/parse.ts'
-import { ProblemFound, Source, type RegoDiagnostic } from '../syntax/problem.ts'
+import { RegoCompileError, Source, type RegoDiagnostic } from '../syntax/problem.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { withFuel } from '../value/fuel.ts'
-import { LimitReached } from '../value/limit-reached.ts'
+import { LimitExceeded } from '../value/limit-reached.ts'
 import { EMPTY_OBJECT, type ObjectValue, type Value } from '../value/value.ts'
-import type { Coder, Program } from './coder.ts'
+import type { CodegenContext, Program } from './coder.ts'
 import { compileComprehension } from './comprehension.ts'
-import { Env, Frame, Shared, type EvaluationOptions, type Step, type TraceEvent } from './env.ts'
+import {
+  Env,
+  Frame,
+  EvaluationState,
+  type EvaluationOptions,
+  type Step,
+  type TraceEvent,
+} from './env.ts'
 import { compileExpression } from './expression.ts'
 import { compileGoals } from './goal.ts'
-import { Halt, type EvaluationError } from './problem.ts'
+import { EvaluationAborted, type EvaluationError } from './problem.ts'
 
 /** The variables of one solution, except unnamed ones. */
 export type Bindings = ReadonlyMap<string, Value>
@@ -73,12 +80,12 @@ export function compileQuery(
     const expressions = body.value.length
     return ok({ expressions, evaluate: (options = {}) => run({ step, slotCount }, options) })
   } catch (error) {
-    if (error instanceof ProblemFound) return err(error.problem)
+    if (error instanceof RegoCompileError) return err(error.problem)
     throw error
   }
 }
 
-function queryCoder(program: Program, source: Source): Coder {
+function queryCoder(program: Program, source: Source): CodegenContext {
   return {
     program,
     source,
@@ -100,14 +107,14 @@ function record(names: ReadonlyMap<string, Variable>): Step {
       const value = frame.slots[slot]
       if (value !== undefined) answer.set(name, value)
     }
-    frame.env.shared.tick()
+    frame.env.shared.step()
     answersOf(frame.env).push(answer)
     return false
   }
 }
 
 /** Solutions belong to the evaluation, because the query may be run again meanwhile. */
-const answers = new WeakMap<Shared, Bindings[]>()
+const answers = new WeakMap<EvaluationState, Bindings[]>()
 
 function answersOf({ shared }: Env): Bindings[] {
   let list = answers.get(shared)
@@ -130,7 +137,7 @@ function run(
 }
 
 function startEnv(options: EvaluateOptions): Env {
-  const shared = new Shared({
+  const shared = new EvaluationState({
     stepsMax: options.limits?.stepsMax ?? EVALUATION_STEPS_MAX,
     isStrict: options.strictBuiltinErrors ?? false,
     nowNs: options.nowNs ?? 0n,
@@ -157,8 +164,8 @@ function contained<T>(evaluate: () => T): Result<T, EvaluationError> {
   try {
     return ok(withFuel(evaluate))
   } catch (error) {
-    if (error instanceof Halt) return err(error.problem)
-    if (error instanceof LimitReached)
+    if (error instanceof EvaluationAborted) return err(error.problem)
+    if (error instanceof LimitExceeded)
       return err({ code: 'eval_limit_error', message: error.message, location: undefined })
     // Stack or string length limit of the host: the last resort below the named limits.
     if (error instanceof RangeError)

@@ -1,14 +1,14 @@
 import { findUnbound } from '../compile/analyse.ts'
-import type { Expression, Group, Reference, TreeNode } from '../compile/ir.ts'
+import type { Expression, VirtualDocument, Reference, TreeNode } from '../compile/ir.ts'
 import { isArray, ObjectValue, SetValue, type Value } from '../value/value.ts'
-import type { Coder, Program } from './coder.ts'
+import type { CodegenContext, Program } from './coder.ts'
 import { childBase, childNames, documentAt, readDocument, readExtent } from './document.ts'
-import type { Env, Evaluate, Frame, Step, ValueStep } from './env.ts'
+import type { Env, ValueThunk, Frame, Step, MatchStep } from './env.ts'
 import { eachEntry, lookup, lookupBase, lookupPath } from './lookup.ts'
 import { compileMatch } from './match.ts'
 
 /** A reference all of whose variables are bound: one value or none. */
-export function compileReference(coder: Coder, reference: Reference): Evaluate {
+export function compileReference(coder: CodegenContext, reference: Reference): ValueThunk {
   if (reference.root === 'data') return compileDataReference(coder, reference)
   const keys = reference.path.map((item) => compileKey(coder, item))
   const { root } = reference
@@ -16,14 +16,14 @@ export function compileReference(coder: Coder, reference: Reference): Evaluate {
   return follow(coder.compileExpression(coder, root), keys)
 }
 
-type KeyOf = { readonly constant: Value } | { readonly evaluate: Evaluate }
+type KeyOf = { readonly constant: Value } | { readonly evaluate: ValueThunk }
 
-function compileKey(coder: Coder, expression: Expression): KeyOf {
+function compileKey(coder: CodegenContext, expression: Expression): KeyOf {
   if (expression.type === 'constant') return { constant: expression.value }
   return { evaluate: coder.compileExpression(coder, expression) }
 }
 
-function followInput(keys: readonly KeyOf[]): Evaluate {
+function followInput(keys: readonly KeyOf[]): ValueThunk {
   const constants = keys.flatMap((key) => ('constant' in key ? [key.constant] : []))
   const [first, second] = constants
   if (constants.length === keys.length) {
@@ -36,7 +36,7 @@ function followInput(keys: readonly KeyOf[]): Evaluate {
   return follow((frame) => frame.env.input, keys)
 }
 
-function follow(root: Evaluate, keys: readonly KeyOf[]): Evaluate {
+function follow(root: ValueThunk, keys: readonly KeyOf[]): ValueThunk {
   const [only] = keys
   if (keys.length === 1 && only !== undefined && 'constant' in only) {
     const { constant } = only
@@ -65,7 +65,7 @@ interface Place {
   /** Length of the path up to here. */
   readonly length: number
   readonly node: TreeNode | undefined
-  readonly group: Group | undefined
+  readonly group: VirtualDocument | undefined
 }
 
 function findPlace(root: TreeNode, path: readonly Expression[]): Place {
@@ -82,12 +82,12 @@ function findPlace(root: TreeNode, path: readonly Expression[]): Place {
   return { length: path.length, node, group: undefined }
 }
 
-function compileDataReference(coder: Coder, { path }: Reference): Evaluate {
+function compileDataReference(coder: CodegenContext, { path }: Reference): ValueThunk {
   const { program } = coder
   const { length, node, group } = findPlace(program.root, path)
   const keys = path.map((item) => compileKey(coder, item))
   if (group !== undefined) {
-    const document: Evaluate = (frame) => readDocument(program, frame.env, group)
+    const document: ValueThunk = (frame) => readDocument(program, frame.env, group)
     return length === path.length ? document : follow(document, keys.slice(length))
   }
   if (node === undefined) return followBase(keys)
@@ -107,7 +107,7 @@ function compileDataReference(coder: Coder, { path }: Reference): Evaluate {
   }
 }
 
-function followBase(keys: readonly KeyOf[]): Evaluate {
+function followBase(keys: readonly KeyOf[]): ValueThunk {
   const constants = keys.flatMap((key) => ('constant' in key ? [key.constant] : []))
   if (constants.length === keys.length) return (frame) => lookupBase(frame.env.data, constants)
   return (frame) => {
@@ -142,11 +142,11 @@ function walkTree(
 
 /** How one part of a path is handled: looked up, or every key tried. */
 type Part =
-  | { readonly type: 'key'; readonly evaluate: Evaluate }
+  | { readonly type: 'key'; readonly evaluate: ValueThunk }
   | { readonly type: 'slot'; readonly slot: number }
-  | { readonly type: 'match'; readonly match: ValueStep }
+  | { readonly type: 'match'; readonly match: MatchStep }
 
-function compilePart(coder: Coder, item: Expression): Part {
+function compilePart(coder: CodegenContext, item: Expression): Part {
   if (findUnbound(item, coder) === undefined)
     return { type: 'key', evaluate: coder.compileExpression(coder, item) }
   if (item.type !== 'var') return { type: 'match', match: compileMatch(coder, item) }
@@ -156,13 +156,13 @@ function compilePart(coder: Coder, item: Expression): Part {
 
 /** Runs what follows for every value of a reference; its unbound variables are given the keys. */
 export function compileEnumeration(
-  coder: Coder,
+  coder: CodegenContext,
   reference: Reference,
-  buildNext: (coder: Coder) => ValueStep,
+  buildNext: (coder: CodegenContext) => MatchStep,
 ): Step {
   const { root } = reference
   if (root === 'data') return enumerateData(coder, reference, buildNext)
-  const start: Evaluate =
+  const start: ValueThunk =
     root === 'input' ? (frame) => frame.env.input : coder.compileExpression(coder, root)
   const parts = reference.path.map((item) => compilePart(coder, item))
   const first = chainValues(parts, 0, buildNext(coder))
@@ -172,7 +172,7 @@ export function compileEnumeration(
   }
 }
 
-function chainValues(parts: readonly Part[], at: number, last: ValueStep): ValueStep {
+function chainValues(parts: readonly Part[], at: number, last: MatchStep): MatchStep {
   let step = last
   for (let index = parts.length - 1; index >= at; index--) {
     const part = parts[index]
@@ -181,7 +181,7 @@ function chainValues(parts: readonly Part[], at: number, last: ValueStep): Value
   return step
 }
 
-function partStep(part: Part, next: ValueStep): ValueStep {
+function partStep(part: Part, next: MatchStep): MatchStep {
   switch (part.type) {
     case 'key': {
       const { evaluate } = part
@@ -202,27 +202,27 @@ function partStep(part: Part, next: ValueStep): ValueStep {
   }
 }
 
-function tryKeys(slot: number, next: ValueStep): ValueStep {
+function tryKeys(slot: number, next: MatchStep): MatchStep {
   return (frame, value) => {
     const { slots } = frame
     const { shared } = frame.env
     if (isArray(value)) {
       for (let at = 0; at < value.length; at++) {
-        shared.tick()
+        shared.step()
         const item = value[at]
         slots[slot] = at
         if (item !== undefined && next(frame, item)) return true
       }
     } else if (value instanceof ObjectValue) {
       for (const key of value.keys()) {
-        shared.tick()
+        shared.step()
         const item = value.get(key)
         slots[slot] = key
         if (item !== undefined && next(frame, item)) return true
       }
     } else if (value instanceof SetValue) {
       for (const member of value.sorted()) {
-        shared.tick()
+        shared.step()
         slots[slot] = member
         if (next(frame, member)) return true
       }
@@ -231,10 +231,10 @@ function tryKeys(slot: number, next: ValueStep): ValueStep {
   }
 }
 
-function tryMatches(match: ValueStep, next: ValueStep): ValueStep {
+function tryMatches(match: MatchStep, next: MatchStep): MatchStep {
   return (frame, value) =>
     eachEntry(value, (key, item) => {
-      frame.env.shared.tick()
+      frame.env.shared.step()
       return match(frame, key) && next(frame, item)
     })
 }
@@ -247,9 +247,9 @@ interface TreePlace {
 type TreeStep = (frame: Frame, node: TreeNode, base: Value | undefined) => boolean
 
 function enumerateData(
-  coder: Coder,
+  coder: CodegenContext,
   { path }: Reference,
-  buildNext: (coder: Coder) => ValueStep,
+  buildNext: (coder: CodegenContext) => MatchStep,
 ): Step {
   const { program } = coder
   const { length, node, group } = findPlace(program.root, path)
@@ -274,7 +274,7 @@ function enumerateData(
 function chainTree(
   program: Program,
   parts: readonly Part[],
-  { at, last }: { readonly at: number; readonly last: ValueStep },
+  { at, last }: { readonly at: number; readonly last: MatchStep },
 ): TreeStep {
   const part = parts[at]
   if (part === undefined)
@@ -300,7 +300,7 @@ function chainTree(
     }
   return (frame, node, base) => {
     for (const key of childNames(node, base)) {
-      frame.env.shared.tick()
+      frame.env.shared.step()
       if (part.type === 'slot') frame.slots[part.slot] = key
       else if (!part.match(frame, key)) continue
       if (enter(frame, { node, base }, key)) return true

@@ -112,7 +112,7 @@ function mostCompared(listed: readonly Listed[], used: ReadonlySet<string>): str
 function conditionsOf(ir: RuleIR): ReadonlyMap<string, Condition> {
   const found = new Map<string, Condition>()
   const { definition } = ir
-  if (definition === undefined || definition.otherwise !== undefined) return found
+  if (definition === undefined || definition.elseBranch !== undefined) return found
   for (const goal of definition.body) {
     const condition = goal.with.length === 0 ? conditionOf(ir, goal) : undefined
     if (condition !== undefined && !found.has(condition.subject))

@@ -1,11 +1,11 @@
-import type { Definition, Group, RuleIR } from '../compile/ir.ts'
+import type { Definition, VirtualDocument, RuleIR } from '../compile/ir.ts'
 import { equal, type Value } from '../value/value.ts'
-import type { Coder, Program } from './coder.ts'
+import type { CodegenContext, Program } from './coder.ts'
 import { compileComprehension } from './comprehension.ts'
-import { Frame, type Env, type Evaluate, type Step } from './env.ts'
+import { Frame, type Env, type ValueThunk, type Step } from './env.ts'
 import { compileExpression, constantOf } from './expression.ts'
 import { compileGoals } from './goal.ts'
-import { Halt } from './problem.ts'
+import { EvaluationAborted } from './problem.ts'
 
 /** A rule with one value. */
 export interface ValueRule {
@@ -24,7 +24,7 @@ export interface PartialRule {
 export function compileValueRule(program: Program, ir: RuleIR): ValueRule {
   const branches: Step[] = []
   const constants = new Set<Value | undefined>()
-  for (let at = ir.definition; at !== undefined; at = at.otherwise) {
+  for (let at = ir.definition; at !== undefined; at = at.elseBranch) {
     branches.push(compileBranch(program, ir, at))
     const constant = constantOf(at.value)
     constants.add(typeof constant === 'object' && constant !== null ? undefined : constant)
@@ -57,7 +57,7 @@ function traceRule(ir: RuleIR, run: ValueRule['run']): ValueRule['run'] {
 }
 
 function compileBranch(program: Program, ir: RuleIR, definition: Definition): Step {
-  return compileGoals(startCoder(program, ir), definition.body, (coder) => {
+  return compileGoals(rootContext(program, ir), definition.body, (coder) => {
     const value = compileExpression(coder, definition.value)
     // One solution is enough if all have the same value.
     const isConstant = constantOf(definition.value) !== undefined
@@ -66,7 +66,7 @@ function compileBranch(program: Program, ir: RuleIR, definition: Definition): St
 }
 
 interface Outcome {
-  readonly value: Evaluate
+  readonly value: ValueThunk
   readonly isConstant: boolean
   readonly ir: RuleIR
 }
@@ -79,15 +79,15 @@ function recordResult(frame: Frame, { value, isConstant, ir }: Outcome): boolean
   return isConstant
 }
 
-export function conflict(ir: RuleIR): Halt {
-  return new Halt({
+export function conflict(ir: RuleIR): EvaluationAborted {
+  return new EvaluationAborted({
     code: 'eval_conflict_error',
     message: conflictMessage(ir.group),
     location: ir.source.locate(ir.rule.at),
   })
 }
 
-function conflictMessage({ kind, name }: Group): string {
+function conflictMessage({ kind, name }: VirtualDocument): string {
   if (kind === 'function')
     return `functions must not produce multiple outputs for same inputs: function ${name} produced conflicting values for the same inputs`
   if (kind === 'object') return `object keys must be unique: rule ${name}`
@@ -98,7 +98,7 @@ function conflictMessage({ kind, name }: Group): string {
 export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
   const { definition } = ir
   if (definition === undefined) return { ir, run: () => undefined }
-  const step = compileGoals(startCoder(program, ir), definition.body, (coder) => {
+  const step = compileGoals(rootContext(program, ir), definition.body, (coder) => {
     const suffix = ir.suffix.map((item) => compileExpression(coder, item))
     const leaf = compileExpression(coder, ir.member ?? definition.value)
     const isMember = ir.member !== undefined
@@ -117,26 +117,27 @@ export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
 }
 
 /** With `told`, the trace receives every member and the rule that produced it. */
-function addMember(member: Evaluate, told: RuleIR | undefined): Step {
+function addMember(member: ValueThunk, tracedRule: RuleIR | undefined): Step {
   return (frame) => {
     const value = member(frame)
-    frame.env.shared.tick()
+    frame.env.shared.step()
     if (value === undefined) return false
-    frame.sink?.set.add(value)
-    if (told !== undefined) frame.env.shared.options.trace?.({ type: 'value', rule: told, value })
+    frame.output?.set.add(value)
+    if (tracedRule !== undefined)
+      frame.env.shared.options.trace?.({ type: 'value', rule: tracedRule, value })
     return false
   }
 }
 
 interface EntryParts {
-  readonly suffix: readonly Evaluate[]
-  readonly leaf: Evaluate
+  readonly suffix: readonly ValueThunk[]
+  readonly leaf: ValueThunk
   readonly isMember: boolean
   readonly ir: RuleIR
 }
 
 function addEntry(frame: Frame, { suffix, leaf, isMember, ir }: EntryParts): boolean {
-  frame.env.shared.tick()
+  frame.env.shared.step()
   const path: Value[] = []
   for (const item of suffix) {
     const key = item(frame)
@@ -144,14 +145,14 @@ function addEntry(frame: Frame, { suffix, leaf, isMember, ir }: EntryParts): boo
     path.push(key)
   }
   const value = leaf(frame)
-  const document = frame.sink?.document
+  const document = frame.output?.document
   if (value === undefined || document === undefined) return false
   const isPut = isMember ? document.add(path, value) : document.put(path, value)
   if (isPut === undefined) throw conflict(ir)
   return false
 }
 
-function startCoder(program: Program, ir: RuleIR): Coder {
+function rootContext(program: Program, ir: RuleIR): CodegenContext {
   return {
     program,
     source: ir.source,

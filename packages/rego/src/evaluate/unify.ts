@@ -1,15 +1,15 @@
 import type { UnifyGoal } from '../compile/ir.ts'
 import { planUnify, type UnifyStep } from '../compile/plan-unify.ts'
 import { equal } from '../value/value.ts'
-import type { Coder } from './coder.ts'
+import type { CodegenContext } from './coder.ts'
 import type { Step } from './env.ts'
 import { compileMatch } from './match.ts'
 import { compileEnumeration } from './reference.ts'
 
 export function compileUnify(
-  coder: Coder,
+  coder: CodegenContext,
   goal: UnifyGoal,
-  buildNext: (coder: Coder) => Step,
+  buildNext: (coder: CodegenContext) => Step,
 ): Step {
   const plan = planUnify([goal.left, goal.right], coder)
   // Ordering has put the goal where it can be planned.
@@ -19,9 +19,9 @@ export function compileUnify(
 const never: Step = () => false
 
 function compileSteps(
-  coder: Coder,
+  coder: CodegenContext,
   steps: readonly UnifyStep[],
-  buildNext: (coder: Coder) => Step,
+  buildNext: (coder: CodegenContext) => Step,
 ): Step {
   const [step, ...rest] = steps
   if (step === undefined) return buildNext(coder)

@@ -1,15 +1,15 @@
-import type { Group, Replacement } from '../compile/ir.ts'
-import { groupsUnder } from '../compile/tree.ts'
+import type { VirtualDocument, Replacement } from '../compile/ir.ts'
+import { documentsUnder } from '../compile/tree.ts'
 import { EMPTY_OBJECT, ObjectValue, type Value } from '../value/value.ts'
-import type { Coder } from './coder.ts'
-import { Env, type Evaluate, type Mock, type Step } from './env.ts'
+import type { CodegenContext } from './coder.ts'
+import { Env, type ValueThunk, type Mock, type Step } from './env.ts'
 import { replacePath } from './lookup.ts'
 
 /** Runs a goal in a scope of its own, and what follows it in the scope around. */
 export function compileWith(
-  coder: Coder,
+  coder: CodegenContext,
   replacements: readonly Replacement[],
-  build: (coder: Coder, leave: (next: Step) => Step) => Step,
+  build: (coder: CodegenContext, leave: (next: Step) => Step) => Step,
 ): Step {
   const changes = replacements.map((replacement) => compileChange(coder, replacement))
   const step = build(coder, leaveScope)
@@ -42,7 +42,7 @@ class Scope {
   readonly #outer: Env
   input: Value | undefined
   data: ObjectValue
-  hidden: Set<Group> | undefined
+  hidden: Set<VirtualDocument> | undefined
   mocks: Map<string, Mock> | undefined
 
   constructor(outer: Env) {
@@ -55,7 +55,7 @@ class Scope {
 
   build(): Env {
     const { shared } = this.#outer
-    shared.tick()
+    shared.step()
     const { input, data, hidden, mocks } = this
     return new Env({ shared, input, data, hidden, mocks, parent: this.#outer })
   }
@@ -63,11 +63,11 @@ class Scope {
 
 interface Change {
   /** Evaluated in the scope around. */
-  readonly value: Evaluate
+  readonly value: ValueThunk
   readonly apply: (scope: Scope, value: Value) => void
 }
 
-function compileChange(coder: Coder, replacement: Replacement): Change {
+function compileChange(coder: CodegenContext, replacement: Replacement): Change {
   switch (replacement.type) {
     case 'input':
       return {
@@ -77,7 +77,7 @@ function compileChange(coder: Coder, replacement: Replacement): Change {
         },
       }
     case 'data': {
-      const hidden = replacement.node === undefined ? [] : groupsUnder(replacement.node)
+      const hidden = replacement.node === undefined ? [] : documentsUnder(replacement.node)
       return {
         value: coder.compileExpression(coder, replacement.value),
         apply: (scope, value) => {
@@ -90,7 +90,8 @@ function compileChange(coder: Coder, replacement: Replacement): Change {
     }
     case 'function': {
       const { name, by } = replacement
-      const value: Evaluate = 'value' in by ? coder.compileExpression(coder, by.value) : () => null
+      const value: ValueThunk =
+        'value' in by ? coder.compileExpression(coder, by.value) : () => null
       return {
         value,
         apply: (scope, given) => {

@@ -8,7 +8,7 @@ import { TokenKind } from 'graphql/language/tokenKind.js'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { GRAPHQL_TOKENS_MAX } from '../builtins/limits.ts'
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import { LimitReached } from '../value/limit-reached.ts'
+import { LimitExceeded } from '../value/limit-reached.ts'
 
 /** Queries contain operations and fragments; schemas define and extend types. */
 export type DocumentKind = 'query' | 'schema'
@@ -44,10 +44,10 @@ function checkTokens(source: Source): number {
   let depth = 0
   for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
     count++
-    if (count > GRAPHQL_TOKENS_MAX) throw new LimitReached('a GraphQL text has too many tokens')
+    if (count > GRAPHQL_TOKENS_MAX) throw new LimitExceeded('a GraphQL text has too many tokens')
     if (OPENS.has(token.kind)) depth++
     else if (CLOSES.has(token.kind)) depth--
-    if (depth > NESTING_DEPTH_MAX) throw new LimitReached('a GraphQL text is nested too deeply')
+    if (depth > NESTING_DEPTH_MAX) throw new LimitExceeded('a GraphQL text is nested too deeply')
   }
   return count
 }

@@ -33,7 +33,11 @@ function compile(text: string): Result<Pattern, string> {
 }
 
 /** Pays for one search through so many characters. */
-export function paySearch(context: CallContext, { instructions }: Pattern, length: number): void {
+export function chargeSearch(
+  context: CallContext,
+  { instructions }: Pattern,
+  length: number,
+): void {
   context.charge(1 + Math.floor((length * instructions) / PATTERN_INSTRUCTIONS_PER_STEP / 16))
 }
 
@@ -49,11 +53,11 @@ export function findMatches(
   const matcher = pattern.regex.matcher(text)
   const matches: Match[] = []
   let end = -1
-  paySearch(context, pattern, text.length)
+  chargeSearch(context, pattern, text.length)
   const max = limit < 0 ? Number.POSITIVE_INFINITY : limit
   while (matches.length < max && matcher.find()) {
     const [from, to] = [matcher.start(), matcher.end()]
-    paySearch(context, pattern, Math.max(1, to - Math.max(end, 0)))
+    chargeSearch(context, pattern, Math.max(1, to - Math.max(end, 0)))
     if (from === to && from === end) continue
     end = to
     matches.push(

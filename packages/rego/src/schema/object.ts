@@ -1,5 +1,5 @@
 import { formatText } from '../value/format.ts'
-import { compilePattern, paySearch } from '../pattern/pattern.ts'
+import { compilePattern, chargeSearch } from '../pattern/pattern.ts'
 import { isArray, ObjectValue, type Value } from '../value/value.ts'
 import { limitAt } from './scalar.ts'
 import { isValid, report, type Place, type Validation } from './validation.ts'
@@ -65,7 +65,7 @@ function checkProperty(
   for (const [pattern, wanted] of objectAt(schema, 'patternProperties')?.entries() ?? []) {
     const compiled = compilePattern(formatText(pattern))
     if (!compiled.ok) continue
-    paySearch(validation.context, compiled.value, name.length)
+    chargeSearch(validation.context, compiled.value, name.length)
     if (!compiled.value.regex.matcher(name).find()) continue
     isMatched = true
     validation.check(validation, { schema: wanted, value, path: inner })

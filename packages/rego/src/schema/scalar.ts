@@ -1,5 +1,5 @@
 import { formatText } from '../value/format.ts'
-import { compilePattern, paySearch } from '../pattern/pattern.ts'
+import { compilePattern, chargeSearch } from '../pattern/pattern.ts'
 import { compareNumbers, numberText, toDecimal, type NumberValue } from '../value/number.ts'
 import { isNumber, type ObjectValue } from '../value/value.ts'
 import { FORMATS } from './format.ts'
@@ -31,7 +31,7 @@ export function checkString(
   const pattern = schema.get('pattern')
   const compiled = typeof pattern === 'string' ? compilePattern(pattern) : undefined
   if (compiled?.ok === true) {
-    paySearch(validation.context, compiled.value, value.length)
+    chargeSearch(validation.context, compiled.value, value.length)
     if (!compiled.value.regex.matcher(value).find())
       report(validation, path, {
         type: 'pattern',

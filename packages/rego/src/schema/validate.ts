@@ -1,8 +1,8 @@
 import { SCHEMA_DEPTH_MAX, SCHEMA_PROBLEMS_MAX } from '../builtins/limits.ts'
 import type { CallContext } from '../builtins/builtin.ts'
 import { equal, isArray, isNumber, kindOf, ObjectValue, type Value } from '../value/value.ts'
-import { LimitReached } from '../value/limit-reached.ts'
-import { jsonText } from '../value/json-text.ts'
+import { LimitExceeded } from '../value/limit-reached.ts'
+import { toHtmlSafeJsonString } from '../value/json-text.ts'
 import { isInteger } from '../value/number.ts'
 import { checkArray } from './array.ts'
 import { checkNumber, checkString } from './scalar.ts'
@@ -35,7 +35,8 @@ function check(
   if (schema === false)
     return report(validation, path, { type: 'false', description: 'False always fails validation' })
   if (!(schema instanceof ObjectValue)) return
-  if (++validation.depth > SCHEMA_DEPTH_MAX) throw new LimitReached('a schema is nested too deeply')
+  if (++validation.depth > SCHEMA_DEPTH_MAX)
+    throw new LimitExceeded('a schema is nested too deeply')
   const reference = schema.get('$ref')
   if (typeof reference === 'string') {
     const found = resolveReference(validation.root, reference)
@@ -83,13 +84,13 @@ function checkChoice(validation: Validation, { schema, value, path }: Place): vo
   if (isArray(choices) && !choices.some((choice) => equal(choice, value)))
     report(validation, path, {
       type: 'enum',
-      description: `%field% must be one of the following: ${choices.map((one) => jsonText(one)).join(', ')}`,
+      description: `%field% must be one of the following: ${choices.map((one) => toHtmlSafeJsonString(one)).join(', ')}`,
     })
   const constant = schema.get('const')
   if (constant !== undefined && !equal(constant, value))
     report(validation, path, {
       type: 'const',
-      description: `%field% does not match: ${jsonText(constant)}`,
+      description: `%field% does not match: ${toHtmlSafeJsonString(constant)}`,
     })
 }
 

@@ -9,16 +9,16 @@ export interface Validation {
   readonly problems: SchemaProblem[]
   depth: number
   /** Checks a value inside the document; the checks of arrays and objects come back to it. */
-  readonly check: (validation: Validation, place: Checked) => void
+  readonly check: (validation: Validation, place: InstancePath) => void
 }
 
 /** A value, the schema it has to fit, and the names and positions from the document down. */
-export interface Checked {
+export interface InstancePath {
   readonly schema: Value
   readonly value: Value
   readonly path: readonly string[]
 }
-export interface Place extends Checked {
+export interface Place extends InstancePath {
   readonly schema: ObjectValue
 }
 
@@ -26,7 +26,7 @@ export interface Place extends Checked {
 export function isValid(
   validation: Validation,
   schema: Value,
-  { value, path }: Omit<Checked, 'schema'>,
+  { value, path }: Omit<InstancePath, 'schema'>,
 ): boolean {
   const inner: Validation = { ...validation, problems: [] }
   validation.check(inner, { schema, value, path })

@@ -1,5 +1,5 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import { ProblemFound, type Source } from './problem.ts'
+import { RegoCompileError, type Source } from './problem.ts'
 import type { Token } from './token.ts'
 import type { Body } from './tree.ts'
 
@@ -13,7 +13,7 @@ const ALWAYS_KEYWORDS: ReadonlySet<string> = new Set(
 )
 
 /** State shared by the cursors of one module. */
-export interface Reading {
+export interface ParserState {
   readonly source: Source
   version: RegoVersion
   readonly keywords: Set<FutureKeyword>
@@ -30,11 +30,11 @@ export interface Reading {
 
 /** A position in a list of tokens; a template expression has a list of its own. */
 export class Cursor {
-  readonly reading: Reading
+  readonly reading: ParserState
   readonly #tokens: readonly Token[]
   #at = 0
 
-  constructor(reading: Reading, tokens: readonly Token[]) {
+  constructor(reading: ParserState, tokens: readonly Token[]) {
     this.reading = reading
     this.#tokens = tokens
   }
@@ -127,7 +127,7 @@ export class Cursor {
     try {
       return read()
     } catch (error) {
-      if (!(error instanceof ProblemFound)) throw error
+      if (!(error instanceof RegoCompileError)) throw error
       this.#at = at
       this.reading.depth = depth
       this.reading.wildcardCount = wildcardCount
@@ -143,7 +143,7 @@ export class Cursor {
   }
 
   fail(at: number, message: string): never {
-    throw new ProblemFound({
+    throw new RegoCompileError({
       code: 'rego_parse_error',
       message,
       location: this.reading.source.locate(at),

@@ -8,7 +8,7 @@ import {
   type Bracket,
   type BracketKind,
 } from './brackets.ts'
-import { haveSameMeaning } from './same-meaning.ts'
+import { isSameProgram } from './same-meaning.ts'
 import { parseWithTokens, type ParsedText } from './parse.ts'
 import { Source, type RegoDiagnostic } from './problem.ts'
 import type { Token } from './token.ts'
@@ -27,7 +27,7 @@ export function formatRego(file: string, text: string): Result<string, RegoDiagn
   const formatted = new Printer(text, old.value).print()
   const again = parseWithTokens(new Source(file, formatted), first.ok ? 1 : 0)
   assert(
-    again.ok && haveSameMeaning(old.value.module, again.value.module),
+    again.ok && isSameProgram(old.value.module, again.value.module),
     'formatting changes no meaning',
   )
   return ok(formatted)

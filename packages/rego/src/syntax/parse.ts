@@ -1,10 +1,10 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import { Cursor, type FutureKeyword, type Reading, type RegoVersion } from './cursor.ts'
+import { Cursor, type FutureKeyword, type ParserState, type RegoVersion } from './cursor.ts'
 import { parseBody } from './parse-literal.ts'
 import { parseRules } from './parse-rule.ts'
 import { parseTerm } from './parse-term.ts'
-import { ProblemFound, type RegoDiagnostic, type Source } from './problem.ts'
+import { RegoCompileError, type RegoDiagnostic, type Source } from './problem.ts'
 import { scan } from './scan.ts'
 import type { Token } from './token.ts'
 import type { Body, Import, Module, Rule } from './tree.ts'
@@ -62,7 +62,7 @@ export function parseQuery(source: Source, version: RegoVersion): Result<Body, R
   })
 }
 
-function startReading(source: Source, version: RegoVersion): Reading {
+function startReading(source: Source, version: RegoVersion): ParserState {
   const keywords = new Set<FutureKeyword>(version === 1 ? VERSION_1_KEYWORDS : [])
   const bodyStarts = new Set<number>()
   return { source, version, keywords, wildcardCount: 0, depth: 0, bodyStarts, readBody: parseBody }
@@ -72,7 +72,7 @@ function caught<T>(source: Source, read: () => T): Result<T, RegoDiagnostic> {
   try {
     return ok(read())
   } catch (error) {
-    if (error instanceof ProblemFound) return err(error.problem)
+    if (error instanceof RegoCompileError) return err(error.problem)
     throw new Error(`cannot read ${source.file}`, { cause: error })
   }
 }

@@ -55,7 +55,7 @@ function lineStartsOf(text: string): readonly number[] {
  * Aborts parsing or compiling of a module. Thrown only within the package, because it crosses the
  * recursive descent; the public functions catch it and return a Result.
  */
-export class ProblemFound extends Error {
+export class RegoCompileError extends Error {
   override readonly name = 'ProblemFound'
   readonly problem: RegoDiagnostic
   constructor(problem: RegoDiagnostic) {

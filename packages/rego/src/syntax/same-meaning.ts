@@ -4,7 +4,7 @@ import type { Module } from './tree.ts'
 const PLACES: ReadonlySet<string> = new Set(['at', 'row', 'column', 'packageAt', 'packageRow'])
 
 /** Whether two modules say the same with the same remarks, wherever it stands. */
-export function haveSameMeaning(left: Module, right: Module): boolean {
+export function isSameProgram(left: Module, right: Module): boolean {
   return isSame(remarked(left), remarked(right))
 }
 

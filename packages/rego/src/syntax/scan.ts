@@ -1,6 +1,6 @@
 import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import { parseNumber } from '../value/number.ts'
-import { ProblemFound, type Source } from './problem.ts'
+import { RegoCompileError, type Source } from './problem.ts'
 import type { Comment, TemplatePiece, Token } from './token.ts'
 
 /** Longer marks first: the first that fits is the mark. */
@@ -17,7 +17,7 @@ export interface Scanned {
   readonly comments: readonly Comment[]
 }
 
-/** The tokens of a module, ended by one of kind `end`. Throws ProblemFound. */
+/** The tokens of a module, ended by one of kind `end`. Throws RegoCompileError. */
 export function scan(source: Source): Scanned {
   const scanner = new Scanner(source)
   if (source.text.length > SOURCE_LENGTH_MAX)
@@ -39,7 +39,7 @@ class Scanner {
   }
 
   fail(at: number, message: string): never {
-    throw new ProblemFound({
+    throw new RegoCompileError({
       code: 'rego_parse_error',
       message,
       location: this.#source.locate(at),

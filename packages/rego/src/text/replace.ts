@@ -1,5 +1,5 @@
 import type { CallContext } from '../builtins/builtin.ts'
-import { addLength, payForText } from '../builtins/operand.ts'
+import { addLength, chargeForString } from '../builtins/operand.ts'
 
 /** Replacement pairs; if several match at a position, the first one wins. */
 export interface Replacer {
@@ -64,6 +64,6 @@ function replaceOne(
   [old, by]: readonly [string, string],
 ): string {
   const parts = text.split(old)
-  payForText(context, text.length + (parts.length - 1) * by.length)
+  chargeForString(context, text.length + (parts.length - 1) * by.length)
   return parts.join(by)
 }

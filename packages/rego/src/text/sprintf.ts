@@ -2,7 +2,7 @@ import { isNumber, type Value } from '../value/value.ts'
 import { isInteger, toBigInt, toDecimal, toDouble, type NumberValue } from '../value/number.ts'
 import { formatValue } from '../value/format.ts'
 import type { CallContext } from '../builtins/builtin.ts'
-import { addLength, payForText } from '../builtins/operand.ts'
+import { addLength, chargeForString } from '../builtins/operand.ts'
 import { formatArgument, typeName, type Argument, type Flags } from '@reeve/go-template/fmt'
 
 /** A larger width or precision is not taken as one. */
@@ -64,7 +64,7 @@ class Printer {
   }
 
   print(): string {
-    payForText(this.#context, this.#format.length)
+    chargeForString(this.#context, this.#format.length)
     for (;;) {
       const percent = this.#format.indexOf('%', this.#at)
       this.#put(this.#format.slice(this.#at, percent < 0 ? undefined : percent))
@@ -99,7 +99,7 @@ class Printer {
     if (value === undefined) return this.#put(`%!${verb}(MISSING)`)
     this.#next++
     // Paid before it is padded.
-    payForText(this.#context, (flags.width ?? 0) + (flags.precision ?? 0))
+    chargeForString(this.#context, (flags.width ?? 0) + (flags.precision ?? 0))
     this.#put(formatArgument(flags, verb, value))
   }
 

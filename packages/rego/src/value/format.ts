@@ -1,5 +1,5 @@
 import { STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
-import { LimitReached } from './limit-reached.ts'
+import { LimitExceeded } from './limit-reached.ts'
 import { numberText } from './number.ts'
 import { quote } from '@reeve/go-template/fmt'
 import { isArray, isNumber, type Value } from './value.ts'
@@ -19,7 +19,7 @@ function write(value: Value, budget: Budget): string {
   // Shared parts are written out at every use, so the text may be far larger than the value.
   budget.left -= 2
   if (!isComposite(value)) budget.left -= text.length
-  if (budget.left < 0) throw new LimitReached('a text is too long')
+  if (budget.left < 0) throw new LimitExceeded('a text is too long')
   return text
 }
 
@@ -36,7 +36,7 @@ function scalarText(value: Value): string {
 }
 
 function writeComposite(value: Composite, budget: Budget): string {
-  if (++budget.depth > VALUE_DEPTH_MAX) throw new LimitReached('a value is nested too deeply')
+  if (++budget.depth > VALUE_DEPTH_MAX) throw new LimitExceeded('a value is nested too deeply')
   const text = isArray(value)
     ? `[${value.map((item) => write(item, budget)).join(', ')}]`
     : value.kind === 'set'

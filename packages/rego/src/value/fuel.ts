@@ -1,5 +1,5 @@
 import { VALUE_WORK_MAX } from '../limits.ts'
-import { LimitReached } from './limit-reached.ts'
+import { LimitExceeded } from './limit-reached.ts'
 
 /**
  * Remaining budget for comparing values and building their keys. Values share parts, so traversing
@@ -9,7 +9,7 @@ import { LimitReached } from './limit-reached.ts'
  */
 let current: { left: number } | undefined
 
-/** Runs with a fresh budget. Throws LimitReached if it is exhausted. */
+/** Runs with a fresh budget. Throws LimitExceeded if it is exhausted. */
 export function withFuel<T>(run: () => T): T {
   const outer = current
   current = { left: VALUE_WORK_MAX }
@@ -24,5 +24,5 @@ export function withFuel<T>(run: () => T): T {
 export function spend(units: number): void {
   if (current === undefined) return
   current.left -= units
-  if (current.left < 0) throw new LimitReached('the values are too large to compare')
+  if (current.left < 0) throw new LimitExceeded('the values are too large to compare')
 }

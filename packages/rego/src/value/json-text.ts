@@ -1,6 +1,6 @@
 import { STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import { compareStrings, isArray, isNumber, type Value } from './value.ts'
-import { LimitReached } from './limit-reached.ts'
+import { LimitExceeded } from './limit-reached.ts'
 import { numberText } from './number.ts'
 
 export interface JsonLayout {
@@ -14,7 +14,7 @@ export interface JsonLayout {
  * JSON text: sets become arrays, keys that are no strings become JSON text themselves. The signs of
  * HTML are escaped, as the other implementations of the language do.
  */
-export function jsonText(value: Value, layout?: JsonLayout): string {
+export function toHtmlSafeJsonString(value: Value, layout?: JsonLayout): string {
   return write(value, { depth: 0, left: STRING_LENGTH_MAX, layout })
 }
 
@@ -28,7 +28,7 @@ function write(value: Value, writer: Writer): string {
   if (typeof value === 'string') return spend(writer, jsonString(value))
   if (isNumber(value)) return spend(writer, numberText(value))
   if (typeof value !== 'object' || value === null) return spend(writer, String(value))
-  if (++writer.depth > VALUE_DEPTH_MAX) throw new LimitReached('a value is nested too deeply')
+  if (++writer.depth > VALUE_DEPTH_MAX) throw new LimitExceeded('a value is nested too deeply')
   const text =
     isArray(value) || value.kind === 'set'
       ? writeList(isArray(value) ? value : value.sorted(), writer)
@@ -66,7 +66,7 @@ function enclose(
 
 /** The name of a key in JSON. */
 export function keyText(key: Value): string {
-  return typeof key === 'string' ? key : jsonText(key)
+  return typeof key === 'string' ? key : toHtmlSafeJsonString(key)
 }
 
 /** Shared parts are written out at every use, so the text may be far larger than the value. */
@@ -74,7 +74,7 @@ function spend(writer: Writer, text: string): string {
   const { layout, depth } = writer
   writer.left -= text.length + 2
   if (layout !== undefined) writer.left -= layout.prefix.length + layout.indent.length * depth
-  if (writer.left < 0) throw new LimitReached('a text is too long')
+  if (writer.left < 0) throw new LimitExceeded('a text is too long')
   return text
 }
 

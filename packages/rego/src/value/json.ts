@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { RESULT_NODES_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import { withFuel } from './fuel.ts'
-import { LimitReached } from './limit-reached.ts'
+import { LimitExceeded } from './limit-reached.ts'
 import {
   BigNumber,
   fromBigInt,
@@ -26,7 +26,7 @@ export type JsonValue =
 
 /** Properties that are undefined are left out, as in JSON. */
 export function fromJson(plain: JsonValue, depth = 0): Value {
-  if (depth > VALUE_DEPTH_MAX) throw new LimitReached('the value is nested too deeply')
+  if (depth > VALUE_DEPTH_MAX) throw new LimitExceeded('the value is nested too deeply')
   switch (typeof plain) {
     case 'number':
       return fromDouble(plain) ?? null
@@ -55,13 +55,13 @@ function isPlainList(plain: JsonValue): plain is readonly JsonValue[] {
  * JSON text as a value, all digits of its numbers kept. The host's parser reads it; only a text
  * with a number that a double may not hold is read with the reviver, which is far slower.
  */
-export function parseJson(given: string): Result<Value, string> {
+export function parseHclJson(given: string): Result<Value, string> {
   const text = given.includes('\\u') ? given.replace(ESCAPES, wellFormed) : given
   try {
     if (!MAYBE_LONG_NUMBER.test(text)) return ok(fromJson(asPlain(JSON.parse(text))))
     return ok(readExact(text))
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof LimitReached) return err(error.message)
+    if (error instanceof SyntaxError || error instanceof LimitExceeded) return err(error.message)
     if (error instanceof RangeError) return err('the value is nested too deeply')
     throw error
   }
@@ -107,7 +107,7 @@ function unmark(value: Value): Value {
 
 function parseDigits(text: string): Value {
   const number = parseNumber(text)
-  if (number === undefined) throw new LimitReached('a number has too many digits')
+  if (number === undefined) throw new LimitExceeded('a number has too many digits')
   return number
 }
 
@@ -115,13 +115,13 @@ function parseDigits(text: string): Value {
  * JSON text: sets are arrays in order, keys that are no strings are their own text, objects are in
  * the order of keys.
  */
-export function toJsonText(value: Value): string {
+export function toJsonString(value: Value): string {
   return withFuel(() => writeJson(value, { nodes: 0 }, 0))
 }
 
 function writeJson(value: Value, counter: { nodes: number }, depth: number): string {
   if (++counter.nodes > RESULT_NODES_MAX || depth > VALUE_DEPTH_MAX)
-    throw new LimitReached('the value is too large')
+    throw new LimitExceeded('the value is too large')
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'number' || value instanceof BigNumber) return numberText(value)
   if (typeof value !== 'object' || value === null) return String(value)
@@ -140,7 +140,7 @@ function writeJson(value: Value, counter: { nodes: number }, depth: number): str
 /**
  * Plain data for callers: numbers that a double cannot hold exactly become doubles or bigints.
  * Shared parts become separate ones, so a small value can be far larger as plain data. Throws
- * LimitReached past `nodesMax` values.
+ * LimitExceeded past `nodesMax` values.
  */
 export function toJson(value: Value, nodesMax = RESULT_NODES_MAX): JsonValue {
   return withFuel(() => plainOf(value, { nodes: RESULT_NODES_MAX - nodesMax }, 0))
@@ -148,7 +148,7 @@ export function toJson(value: Value, nodesMax = RESULT_NODES_MAX): JsonValue {
 
 function plainOf(value: Value, counter: { nodes: number }, depth: number): JsonValue {
   if (++counter.nodes > RESULT_NODES_MAX || depth > VALUE_DEPTH_MAX)
-    throw new LimitReached('the value is too large')
+    throw new LimitExceeded('the value is too large')
   if (value instanceof BigNumber) return toBigInt(value) ?? toDouble(value)
   if (typeof value !== 'object' || value === null) return value
   const inner = (item: Value) => plainOf(item, counter, depth + 1)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { add, divide, multiply, subtract } from './arithmetic.ts'
 import { compare, equal, keyOf, objectOf, setOf, type Value } from './value.ts'
-import { parseJson, toJsonText } from './json.ts'
+import { parseHclJson, toJsonString } from './json.ts'
 import { numberText, parseNumber, type NumberValue } from './number.ts'
 
 const OPERATIONS = { '+': add, '-': subtract, '*': multiply, '/': divide } as const
@@ -41,14 +41,14 @@ test('number: equal numbers are one value however they are written', () => {
 test('number: JSON keeps all digits', () => {
   const text =
     '{"a":123456789012345678901234567890,"b":[0.1234567890123456789,"12345678901234567890"]}'
-  const value = parseJson(text)
+  const value = parseHclJson(text)
   assert.ok(value.ok)
-  assert.equal(toJsonText(value.value), text)
+  assert.equal(toJsonString(value.value), text)
 })
 
 test('number: what is no JSON is a problem, not an exception', () => {
-  assert.ok(!parseJson('{"a":').ok)
-  assert.ok(!parseJson('['.repeat(100_000)).ok)
+  assert.ok(!parseHclJson('{"a":').ok)
+  assert.ok(!parseHclJson('['.repeat(100_000)).ok)
 })
 
 const scalar: fc.Arbitrary<Value> = fc.oneof(

@@ -1,6 +1,6 @@
 import { KEY_LENGTH_MAX } from '../limits.ts'
 import { spend } from './fuel.ts'
-import { LimitReached } from './limit-reached.ts'
+import { LimitExceeded } from './limit-reached.ts'
 import { BigNumber, compareNumbers, type NumberValue } from './number.ts'
 
 /**
@@ -176,7 +176,7 @@ const KEY_UNITS_SHIFT = 4
 function bounded(text: string): string {
   spend(text.length >> KEY_UNITS_SHIFT)
   if (text.length > KEY_LENGTH_MAX)
-    throw new LimitReached('a set member or object key is too large')
+    throw new LimitExceeded('a set member or object key is too large')
   return text
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes, v2, type Route } from '@reeve/contract'
 import fc from 'fast-check'
-import { parseAddress, targetOf, type PathValues, type QueryValues } from './address.ts'
+import { parseAddress, urlPathOf, type PathValues, type QueryValues } from './address.ts'
 
 const addresses = [
   { given: 'http://127.0.0.1:4646', address: 'http://127.0.0.1:4646' },
@@ -114,12 +114,12 @@ const targets: readonly {
   },
 ]
 for (const { name, route, params = {}, query = {}, target } of targets) {
-  test(`target: ${name}`, () => assert.equal(targetOf(route, params, query), target))
+  test(`target: ${name}`, () => assert.equal(urlPathOf(route, params, query), target))
 }
 
 for (const job_id of ['', '.', '..', undefined]) {
   test(`target: id ${JSON.stringify(job_id)} is refused: it would call another route`, () => {
-    assert.throws(() => targetOf(v1Routes.stopJob, { job_id }, {}), /^TypeError: .*params\.job_id/)
+    assert.throws(() => urlPathOf(v1Routes.stopJob, { job_id }, {}), /^TypeError: .*params\.job_id/)
   })
 }
 
@@ -127,7 +127,7 @@ test('target: every other id reaches the server as it is, inside its one segment
   const id = fc.string({ unit: 'grapheme', minLength: 1 }).filter((one) => !/^\.\.?$/.test(one))
   fc.assert(
     fc.property(id, (job_id) => {
-      const target = targetOf(v1Routes.readJobSummary, { job_id }, {})
+      const target = urlPathOf(v1Routes.readJobSummary, { job_id }, {})
       const { pathname, search, hash } = new URL(`http://h${target}`)
       const [, , , segment = '', last, ...more] = pathname.split('/')
       assert.deepEqual([search, hash, last, more], ['', '', 'summary', []])
@@ -139,12 +139,12 @@ test('target: every other id reaches the server as it is, inside its one segment
 test('target: every query comes back as it was', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.string()), (query) => {
-      const { searchParams } = new URL(`http://h${targetOf(v1Routes.listJobs, {}, query)}`)
+      const { searchParams } = new URL(`http://h${urlPathOf(v1Routes.listJobs, {}, query)}`)
       assert.deepEqual([...searchParams], Object.entries(query))
     }),
   )
 })
 
 test('target: half of a surrogate pair does not throw', () => {
-  assert.equal(targetOf(v1Routes.readJob, { job_id: '\ud800' }, {}), '/v1/job/%EF%BF%BD')
+  assert.equal(urlPathOf(v1Routes.readJob, { job_id: '\ud800' }, {}), '/v1/job/%EF%BF%BD')
 })

@@ -1,6 +1,6 @@
-import type { CalledRoute } from '../called-routes.ts'
+import type { RouteInfo } from '../called-routes.ts'
 
-/** Where a server is: scheme, host and, behind a proxy, the path below which it is mounted. */
+/** Validates and normalizes the base URL of a server; behind a proxy it may have a path. */
 export function parseAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -20,42 +20,53 @@ type QueryValue = string | number | boolean | readonly string[] | null | undefin
 export type QueryValues = Readonly<Record<string, QueryValue>>
 export type PathValues = Readonly<Record<string, string | undefined>>
 
-/** The path and query of a call, to be put behind an address. */
-export function targetOf(route: CalledRoute, params: PathValues, query: QueryValues): string {
+/** Returns the path and query of a call. */
+export function urlPathOf(route: RouteInfo, params: PathValues, query: QueryValues): string {
   const path = route.path.replaceAll(/:(\w+)/g, (_match, name: string) =>
-    segmentOf(route, name, params[name]),
+    pathSegmentOf(route, name, params[name]),
   )
-  const text = queryTextOf(route, query)
+  const text = queryStringOf(route, query)
   return text === '' ? path : `${path}?${text}`
 }
 
-/** An id that holds slashes stays one segment, as `%2F`. */
-function segmentOf(route: CalledRoute, name: string, value: string | undefined): string {
+/** Encodes a path parameter; slashes in IDs become `%2F`. */
+function pathSegmentOf(route: RouteInfo, name: string, value: string | undefined): string {
   if (value === undefined || value === '') throw new TypeError(`${route.id} needs params.${name}`)
-  // A URL drops these two, even when encoded, so that the call would reach another route.
+  // URL parsers remove these two, even if encoded, and the call would reach another route.
   if (value === '.' || value === '..') {
     throw new TypeError(`${route.id}: params.${name} cannot be "${value}"`)
   }
-  return encode(value)
+  return encodeComponent(value)
 }
 
-function queryTextOf(route: CalledRoute, query: QueryValues): string {
+function queryStringOf(route: RouteInfo, query: QueryValues): string {
   const parts: string[] = []
   for (const [name, value] of Object.entries(query)) {
-    if (value === undefined || value === null || isSilentFlag(route, name, value)) continue
-    for (const one of [value].flat()) parts.push(`${encode(name)}=${encode(String(one))}`)
+    if (value === undefined || value === null || isDefaultFlag(route, name, value)) continue
+    for (const one of [value].flat())
+      parts.push(`${encodeComponent(name)}=${encodeComponent(String(one))}`)
   }
   return parts.join('&')
 }
 
-/** A flag that is as by default is not sent.1, `pretty=false` would indent. */
-function isSilentFlag(route: CalledRoute, name: string, value: QueryValue): boolean {
+/** Flags with their default value are not sent: `pretty=false` would indent. */
+function isDefaultFlag(route: RouteInfo, name: string, value: QueryValue): boolean {
   if (typeof value !== 'boolean') return false
   const schema: unknown = route.query?.properties[name]
   return typeof schema === 'object' && schema !== null && Reflect.get(schema, 'default') === value
 }
 
-/** Half of a surrogate pair has no encoding; it becomes the replacement character. */
-function encode(text: string): string {
+/** Lone surrogates cannot be encoded; they become the replacement character. */
+function encodeComponent(text: string): string {
   return encodeURIComponent(text.toWellFormed())
+}
+
+const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
+/**
+ * Reports whether a host, as in `URL.hostname`, is the local machine. Sign-in links with a token
+ * work only there.
+ */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK_HOSTS.includes(hostname)
 }

@@ -1,7 +1,7 @@
-import { governance, headers as HEADERS, type CalledRoute } from '../called-routes.ts'
+import { governance, headers as HEADERS, type RouteInfo } from '../called-routes.ts'
 import { parseAddress, type PathValues, type QueryValues } from './address.ts'
 import { LIMITS } from '../limits.ts'
-import type { AnswerHeaders, CallOptions, RawBody } from '../route-types.ts'
+import type { ResponseHeaders, CallOptions, RawBody, Reply } from '../route-types.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 
 export interface ClientOptions {
@@ -25,13 +25,13 @@ export interface ClientOptions {
   /** Replaces the platform's `fetch`, for proxies and custom certificates. */
   readonly fetch?: Fetch | undefined
   /** Replaces the platform's WebSocket, for `exec`. */
-  readonly openSocket?: ((url: string) => WebSocket) | undefined
+  readonly openWebSocket?: ((url: string) => WebSocket) | undefined
   /** Replaces the platform's timers and random numbers, for tests and simulation. */
   readonly timing?: Timing | undefined
 }
 
 /** The subset of `fetch` that the client uses; the platform's function satisfies it. */
-export type Fetch = (url: string, init: FetchInit) => Promise<Answered>
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
 export interface FetchInit {
   readonly method: string
@@ -39,18 +39,18 @@ export interface FetchInit {
   readonly headers: Readonly<Record<string, string>>
   readonly redirect: 'manual'
   readonly signal: AbortSignal
-  readonly body?: SentBody
+  readonly body?: FetchBody
   /** Required by the standard if the body is a stream. */
   readonly duplex?: 'half'
 }
 
 /** The subset of Response that the client uses. */
-export interface Answered {
+export interface FetchResponse {
   readonly status: number
   readonly ok: boolean
   /** `opaqueredirect` if the platform hides the status. */
   readonly type: string
-  readonly headers: AnswerHeaders
+  readonly headers: ResponseHeaders
   readonly body: ReadableStream<Uint8Array> | null
   arrayBuffer(): Promise<ArrayBuffer>
 }
@@ -70,7 +70,7 @@ export interface Connection {
 
 /** A call in the untyped form that all methods share. */
 export interface Call {
-  readonly route: CalledRoute
+  readonly route: RouteInfo
   readonly request: AnyRequest
 }
 
@@ -80,24 +80,24 @@ export interface AnyRequest extends CallOptions {
   readonly body?: unknown
 }
 
-export function connect(options: ClientOptions): Connection {
+export function createConnection(options: ClientOptions): Connection {
   const { namespace, region, timing = systemTiming } = options
   return {
     address: parseAddress(options.address),
-    token: checkedToken(options.token),
+    token: validateToken(options.token),
     client: options.client,
     defaults: { namespace, region },
-    headers: checkedHeaders(options.headers ?? {}),
+    headers: validateHeaders(options.headers ?? {}),
     timeoutMs: options.timeoutMs ?? LIMITS.timeoutMsDefault,
     // Called without a receiver: browsers refuse `fetch` as the method of another object.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    openSocket: options.openSocket ?? ((url) => new WebSocket(url)),
+    openSocket: options.openWebSocket ?? ((url) => new WebSocket(url)),
     timing,
   }
 }
 
 /** Validated here because platforms repeat an invalid header value in their error. */
-function checkedToken(token: string | undefined): string | undefined {
+function validateToken(token: string | undefined): string | undefined {
   const secret = token?.trim() ?? ''
   if (secret === '') return undefined
   if (!/^[\x21-\x7e]+$/.test(secret)) {
@@ -106,7 +106,7 @@ function checkedToken(token: string | undefined): string | undefined {
   return secret
 }
 
-function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+function validateHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw new TypeError(`header "${name}" has a bad name`)
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
@@ -116,7 +116,7 @@ function checkedHeaders(headers: Readonly<Record<string, string>>): Record<strin
   return { ...headers }
 }
 
-export function isGovernance(route: CalledRoute): boolean {
+export function isGovernance(route: RouteInfo): boolean {
   return route.path.startsWith(`${governance.path}/`)
 }
 
@@ -124,26 +124,30 @@ export function isGovernance(route: CalledRoute): boolean {
  * Returns the query of a call, with the client's namespace and region as defaults if the route
  * takes them.
  */
-export function queryOf({ defaults }: Connection, { route, request }: Call): QueryValues {
+export function queryWithDefaults({ defaults }: Connection, { route, request }: Call): QueryValues {
   const declared = route.query?.properties ?? {}
   const missing = Object.entries(defaults).filter(([name]) => name in declared)
-  return { ...Object.fromEntries(missing), ...definedIn(request.query) }
+  return { ...Object.fromEntries(missing), ...withoutUndefined(request.query) }
 }
 
 /** Drops parameters with the value undefined. */
-export function definedIn(query: QueryValues = {}): QueryValues {
+export function withoutUndefined(query: QueryValues = {}): QueryValues {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
 }
 
 /** Returns a plain record: in Node, creating `Headers` loads all of `fetch`. */
-export function headersOf(connection: Connection, call: Call): Readonly<Record<string, string>> {
+export function requestHeaders(
+  connection: Connection,
+  call: Call,
+): Readonly<Record<string, string>> {
   const { route, request } = call
   const headers = new Map<string, string>()
-  for (const given of [connection.headers, checkedHeaders(request.headers ?? {})])
+  for (const given of [connection.headers, validateHeaders(request.headers ?? {})])
     for (const [name, value] of Object.entries(given)) headers.set(name.toLowerCase(), value)
   const jsonType = isGovernance(route) ? governance.jsonType : 'application/json'
   if (isGovernance(route)) headers.set('accept', jsonType)
-  if (sentBody(request) !== undefined) headers.set('content-type', route.bodyType ?? jsonType)
+  if (bodyOrUndefined(request) !== undefined)
+    headers.set('content-type', route.bodyType ?? jsonType)
   const { token, client } = connection
   if (client !== undefined) headers.set(HEADERS.client.toLowerCase(), client)
   if (token !== undefined && isGovernance(route)) headers.set('authorization', `Bearer ${token}`)
@@ -152,24 +156,47 @@ export function headersOf(connection: Connection, call: Call): Readonly<Record<s
 }
 
 /** A missing optional body of the governance API is null; an empty body means the same. */
-function sentBody({ body }: AnyRequest): unknown {
+function bodyOrUndefined({ body }: AnyRequest): unknown {
   return body === null ? undefined : body
 }
 
-export function bodyOf({ route, request }: Call): SentBody | undefined {
-  const body = sentBody(request)
+export function requestBody({ route, request }: Call): FetchBody | undefined {
+  const body = bodyOrUndefined(request)
   if (body === undefined) return undefined
   if (route.bodyType === undefined) return JSON.stringify(body)
   // The types of raw routes allow nothing else.
-  return sendable(body as RawBody)
+  return toFetchBody(body as RawBody)
 }
 
-export type SentBody = Exclude<RawBody, Uint8Array> | Uint8Array<ArrayBuffer>
+type FetchBody = Exclude<RawBody, Uint8Array> | Uint8Array<ArrayBuffer>
 
 /** `fetch` rejects shared memory, which could change during the transfer. */
-function sendable(body: RawBody): SentBody {
+function toFetchBody(body: RawBody): FetchBody {
   if (!(body instanceof Uint8Array)) return body
   // TypeScript does not narrow the array when its buffer is narrowed.
   if (body.buffer instanceof ArrayBuffer) return body as Uint8Array<ArrayBuffer>
   return Uint8Array.from(body)
+}
+
+/** Assigned to each call by the server, unless the caller sent one. */
+const REQUEST_ID = 'x-request-id'
+
+/** Returns the metadata that response headers carry about the state that was read. */
+export function readStateHeaders(
+  headers: ResponseHeaders,
+): Omit<Reply<unknown>, 'data' | 'status' | 'headers'> {
+  const knownLeader = headers.get(HEADERS.knownLeader)
+  return {
+    index: integerHeader(headers, HEADERS.index),
+    nextToken: headers.get(HEADERS.nextToken) || undefined,
+    knownLeader: knownLeader === null ? undefined : knownLeader === 'true',
+    lastContact: integerHeader(headers, HEADERS.lastContact),
+    requestId: headers.get(REQUEST_ID) ?? undefined,
+  }
+}
+
+/** Returns a header as a whole number ≥ 0; undefined if it is absent or invalid. */
+function integerHeader(headers: ResponseHeaders, name: string): number | undefined {
+  const text = headers.get(name) ?? ''
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { durationMs, heldMs } from './deadline.ts'
+import { parseDurationMs, blockingWaitMs } from './deadline.ts'
 
 const durations: readonly (readonly [string, number])[] = [
   ['30s', 30_000],
@@ -14,10 +14,10 @@ const durations: readonly (readonly [string, number])[] = [
   ['soon', 0],
 ]
 for (const [text, ms] of durations) {
-  test(`the duration "${text}" has ${ms} ms`, () => assert.equal(durationMs(text), ms))
+  test(`the duration "${text}" has ${ms} ms`, () => assert.equal(parseDurationMs(text), ms))
 }
 
-const holds: readonly (readonly [string, Parameters<typeof heldMs>[0], number])[] = [
+const holds: readonly (readonly [string, Parameters<typeof blockingWaitMs>[0], number])[] = [
   ['without index the server answers at once', { wait: '5m' }, 0],
   ['index 0 too', { index: 0, wait: '5m' }, 0],
   ['an index holds for the wait and a sixteenth', { index: 1, wait: '16s' }, 17_000],
@@ -28,5 +28,5 @@ const holds: readonly (readonly [string, Parameters<typeof heldMs>[0], number])[
   ['a number counts seconds', { wait: 20 }, 20_000],
 ]
 for (const [name, query, ms] of holds) {
-  test(`held: ${name}`, () => assert.equal(heldMs(query), ms))
+  test(`held: ${name}`, () => assert.equal(blockingWaitMs(query), ms))
 }

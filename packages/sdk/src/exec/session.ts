@@ -1,13 +1,12 @@
 import type { ExecHandshake, ExecRequestFrame, ExecResponseFrame, TtySize } from '@reeve/contract'
-import { targetOf } from '../call/address.ts'
-import { base64FromBytes, bytesFromBase64 } from '../base64.ts'
-import { queryOf, type Call, type Connection } from '../call/connection.ts'
-import { execVersion } from '../called-routes.ts'
+import { urlPathOf } from '../call/address.ts'
+import { base64FromBytes, bytesFromBase64 } from '../bytes.ts'
+import { queryWithDefaults, type Call, type Connection } from '../call/connection.ts'
+import { execAllocation, execVersion } from '../called-routes.ts'
 import { startDeadline } from '../call/deadline.ts'
 import { ExecError } from '../errors.ts'
-import { ExecOutput } from './output.ts'
-import type { ExecInput, ExecSession } from './types.ts'
-import { silentError, timeoutError, unopenedError, unreadableError } from '../call/failures.ts'
+import type { ExecInput, ExecSession } from '../route-types.ts'
+import { silenceError, timeoutError, socketError, invalidResponseError } from '../call/errors.ts'
 import { LIMITS } from '../limits.ts'
 import { pause } from '../timing.ts'
 
@@ -20,11 +19,14 @@ export async function openSession(connection: Connection, call: Call): Promise<E
   signal?.throwIfAborted()
   // The token is always sent in the first frame, because a browser cannot add headers to a
   // WebSocket.
-  const query = { ...queryOf(connection, call), ws_handshake: connection.token !== undefined }
-  const target = targetOf(call.route, params, query)
+  const query = {
+    ...queryWithDefaults(connection, call),
+    ws_handshake: connection.token !== undefined,
+  }
+  const target = urlPathOf(call.route, params, query)
   const socket = connection.openSocket(connection.address.replace(/^http/, 'ws') + target)
   const session = new Session(connection, socket)
-  session.obey(signal)
+  session.closeOnAbort(signal)
   const deadline = startDeadline(connection.timing, timeoutMs)
   deadline.signal.addEventListener('abort', () => session.fail(timeoutError(connection, timeoutMs)))
   await session.opened.finally(() => deadline.cancel())
@@ -35,8 +37,8 @@ class Session implements ExecSession {
   readonly stdout = new ExecOutput()
   readonly stderr = new ExecOutput()
   readonly stdin: ExecInput = {
-    write: (data) => this.#inTurn(() => this.#write(data)),
-    close: () => this.#inTurn(async () => this.#send({ stdin: { close: true } })),
+    write: (data) => this.#enqueueWrite(() => this.#write(data)),
+    close: () => this.#enqueueWrite(async () => this.#send({ stdin: { close: true } })),
   }
   readonly #connection: Connection
   readonly #socket: WebSocket
@@ -45,11 +47,11 @@ class Session implements ExecSession {
   #isOpen = false
   #isOver = false
   /** Heartbeats sent since the last received frame. */
-  #unanswered = 0
+  #unansweredHeartbeats = 0
   #cancelHeartbeat: () => void = () => undefined
-  #disobey: () => void = () => undefined
+  #removeAbortListener: () => void = () => undefined
   /** The tail of the write queue: writes are sequential. */
-  #lastTurn: Promise<void> = Promise.resolve()
+  #lastWrite: Promise<void> = Promise.resolve()
 
   constructor(connection: Connection, socket: WebSocket) {
     this.#connection = connection
@@ -57,13 +59,13 @@ class Session implements ExecSession {
     // A caller that reads only the output streams gets the error there, so `exit` may go
     // unobserved.
     this.#exit.promise.catch(() => undefined)
-    socket.addEventListener('open', () => this.#begin())
-    socket.addEventListener('message', ({ data }) => this.#receive(data))
+    socket.addEventListener('open', () => this.#onOpen())
+    socket.addEventListener('message', ({ data }) => this.#onMessage(data))
     // An error event carries no details and is followed by a close; some sockets throw without a
     // listener.
     socket.addEventListener('error', () => undefined)
     socket.addEventListener('close', ({ code, reason }) => {
-      this.fail(this.#isOpen ? new ExecError(code, reason) : unopenedError(connection))
+      this.fail(this.#isOpen ? new ExecError(code, reason) : socketError(connection))
     })
   }
 
@@ -76,10 +78,10 @@ class Session implements ExecSession {
   }
 
   /** Closes the session with the reason of the signal when it aborts. */
-  obey(signal: AbortSignal | undefined): void {
-    const leave = () => this.fail(signal?.reason)
-    signal?.addEventListener('abort', leave, { once: true })
-    this.#disobey = () => signal?.removeEventListener('abort', leave)
+  closeOnAbort(signal: AbortSignal | undefined): void {
+    const onAbort = () => this.fail(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#removeAbortListener = () => signal?.removeEventListener('abort', onAbort)
   }
 
   resize({ height, width }: TtySize): void {
@@ -97,7 +99,7 @@ class Session implements ExecSession {
     this.#exit.reject(error)
   }
 
-  #begin(): void {
+  #onOpen(): void {
     if (this.#isOver) return
     this.#isOpen = true
     const { token } = this.#connection
@@ -109,39 +111,39 @@ class Session implements ExecSession {
     this.#opened.resolve()
   }
 
-  #receive(data: unknown): void {
+  #onMessage(data: unknown): void {
     if (this.#isOver) return
-    this.#unanswered = 0
-    const frame = typeof data === 'string' ? frameIn(data) : undefined
+    this.#unansweredHeartbeats = 0
+    const frame = typeof data === 'string' ? parseFrame(data) : undefined
     if (frame === undefined) {
-      this.fail(unreadableError(this.#connection, 'a frame that is not of a session'))
+      this.fail(invalidResponseError(this.#connection, 'a frame that is not of a session'))
       return
     }
-    this.#take(this.stdout, frame.stdout)
-    this.#take(this.stderr, frame.stderr)
-    if (frame.exited === true) this.#exited(frame.result)
+    this.#pushOutput(this.stdout, frame.stdout)
+    this.#pushOutput(this.stderr, frame.stderr)
+    if (frame.exited === true) this.#onExit(frame.result)
   }
 
-  #take(output: ExecOutput, chunk: ExecResponseFrame['stdout']): void {
+  #pushOutput(output: ExecOutput, chunk: ExecResponseFrame['stdout']): void {
     const bytes = bytesFromBase64(chunk?.data ?? '')
     if (bytes === undefined) {
-      this.fail(unreadableError(this.#connection, 'output that is not base64'))
+      this.fail(invalidResponseError(this.#connection, 'output that is not base64'))
       return
     }
     output.push(bytes)
     if (chunk?.close === true) output.end()
     const unread = this.stdout.unreadBytes + this.stderr.unreadBytes
     if (unread > LIMITS.execUnreadBytesMax) {
-      this.fail(new ExecError(TOO_BIG, `${unread} bytes of output were not read`))
+      this.fail(new ExecError(MESSAGE_TOO_BIG, `${unread} bytes of output were not read`))
     }
   }
 
-  #exited(result: ExecResponseFrame['result']): void {
+  #onExit(result: ExecResponseFrame['result']): void {
     if (this.#isOver) return
     // A missing exit code means 0.
     const code = result?.exit_code ?? 0
     if (!Number.isSafeInteger(code)) {
-      this.fail(unreadableError(this.#connection, 'an exit code that is not a number'))
+      this.fail(invalidResponseError(this.#connection, 'an exit code that is not a number'))
       return
     }
     this.#end()
@@ -151,7 +153,7 @@ class Session implements ExecSession {
   #end(failure?: Error): void {
     this.#isOver = true
     this.#cancelHeartbeat()
-    this.#disobey()
+    this.#removeAbortListener()
     this.stdout.end(failure)
     this.stderr.end(failure)
     this.#socket.close(NORMAL_CLOSURE)
@@ -159,37 +161,37 @@ class Session implements ExecSession {
 
   #scheduleHeartbeat(): void {
     const { timing } = this.#connection
-    this.#cancelHeartbeat = timing.after(LIMITS.execHeartbeatMs, () => this.#beat())
+    this.#cancelHeartbeat = timing.after(LIMITS.execHeartbeatMs, () => this.#sendHeartbeat())
   }
 
-  #beat(): void {
-    const silenceMs = this.#unanswered * LIMITS.execHeartbeatMs
+  #sendHeartbeat(): void {
+    const silenceMs = this.#unansweredHeartbeats * LIMITS.execHeartbeatMs
     if (silenceMs >= LIMITS.execSilenceMsMax) {
-      this.fail(silentError(this.#connection, silenceMs))
+      this.fail(silenceError(this.#connection, silenceMs))
       return
     }
-    this.#unanswered += 1
+    this.#unansweredHeartbeats += 1
     this.#send({})
     this.#scheduleHeartbeat()
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#lastTurn.then(work)
-    this.#lastTurn = turn.catch(() => undefined)
-    return turn
+  #enqueueWrite(work: () => Promise<void>): Promise<void> {
+    const write = this.#lastWrite.then(work)
+    this.#lastWrite = write.catch(() => undefined)
+    return write
   }
 
   async #write(data: string | Uint8Array): Promise<void> {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
     for (let at = 0; at < bytes.length; at += LIMITS.execChunkBytes) {
-      await this.#drained()
+      await this.#waitForDrain()
       const chunk = bytes.subarray(at, at + LIMITS.execChunkBytes)
       this.#send({ stdin: { data: base64FromBytes(chunk) } })
     }
   }
 
   /** A WebSocket does not signal when its buffer is empty, so it is polled. */
-  async #drained(): Promise<void> {
+  async #waitForDrain(): Promise<void> {
     while (!this.#isOver && this.#socket.bufferedAmount > LIMITS.execPendingBytesMax) {
       await pause(this.#connection.timing, LIMITS.execDrainPollMs)
     }
@@ -203,9 +205,9 @@ class Session implements ExecSession {
 }
 
 const NORMAL_CLOSURE = 1000
-const TOO_BIG = 1009
+const MESSAGE_TOO_BIG = 1009
 
-function frameIn(text: string): ExecResponseFrame | undefined {
+function parseFrame(text: string): ExecResponseFrame | undefined {
   try {
     const frame: unknown = JSON.parse(text)
     // Every member of a frame is optional; used members are validated by their readers.
@@ -214,4 +216,86 @@ function frameIn(text: string): ExecResponseFrame | undefined {
     if (error instanceof SyntaxError) return undefined
     throw error
   }
+}
+
+/**
+ * An output stream of a command as an async iterable. It buffers unread bytes; leaving the loop
+ * drops them. It supports one reader: a second loop continues where the first one stopped.
+ */
+class ExecOutput implements AsyncIterable<Uint8Array> {
+  #unread: Uint8Array[] = []
+  #unreadBytes = 0
+  #isOver = false
+  #failure: Error | undefined
+  #notifyReader: (() => void) | undefined
+
+  get unreadBytes(): number {
+    return this.#unreadBytes
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.#isOver || bytes.length === 0) return
+    this.#unread.push(bytes)
+    this.#unreadBytes += bytes.length
+    this.#notifyReader?.()
+  }
+
+  /** Ends the output. An error is thrown after the unread bytes. */
+  end(failure?: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#failure = failure
+    this.#notifyReader?.()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const unread = this.#unread
+        this.#unread = []
+        for (const bytes of unread) {
+          this.#unreadBytes -= bytes.length
+          yield bytes
+        }
+        if (this.#unread.length > 0) continue
+        if (this.#isOver) break
+        await new Promise<void>((resolve) => (this.#notifyReader = resolve))
+      }
+    } finally {
+      this.#isOver = true
+      this.#unread = []
+      this.#unreadBytes = 0
+    }
+    if (this.#failure !== undefined) throw this.#failure
+  }
+}
+
+export interface ExecRequest {
+  /** Full ID of the allocation. */
+  readonly allocId: string
+  readonly task: string
+  /** The command and its arguments; it runs without a shell. */
+  readonly command: readonly string[]
+  /** Allocates a terminal; stderr is merged into stdout then. */
+  readonly tty?: boolean | undefined
+  /** Size of the terminal. */
+  readonly size?: TtySize | undefined
+  readonly namespace?: string | undefined
+  readonly region?: string | undefined
+  /** Ends the session and the command. */
+  readonly signal?: AbortSignal | undefined
+  /** Timeout for opening the session. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Runs a command inside a task. */
+export async function execute(connection: Connection, request: ExecRequest): Promise<ExecSession> {
+  const { allocId, task, command, tty, size, namespace, region, signal, timeoutMs } = request
+  const query = { task, command: JSON.stringify(command), tty, namespace, region }
+  const session = await openSession(connection, {
+    route: execAllocation,
+    request: { params: { alloc_id: allocId }, query, signal, timeoutMs },
+  })
+  if (size !== undefined) session.resize(size)
+  return session
 }

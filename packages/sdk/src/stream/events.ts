@@ -9,10 +9,9 @@ import type {
 import type { Call, Connection } from '../call/connection.ts'
 import { streamEvents } from '../called-routes.ts'
 import { ConnectionError } from '../errors.ts'
-import { jsonObjects } from './json-stream.ts'
+import { jsonObjects, splitLines } from './json-stream.ts'
 import { LIMITS } from '../limits.ts'
 import { Retries, type RetryOptions } from '../retry.ts'
-import { splitLines } from './splitters.ts'
 
 type TopicName = EventTopic | keyof typeof EVENT_TOPIC_ALIASES | typeof ANY_TOPIC
 
@@ -20,77 +19,81 @@ type TopicName = EventTopic | keyof typeof EVENT_TOPIC_ALIASES | typeof ANY_TOPI
 export type TopicFilter = TopicName | `${TopicName}:${string}`
 
 export interface EventsRequest extends RetryOptions {
-  /** All topics when absent. */
+  /** All topics if absent. */
   readonly topics?: readonly TopicFilter[] | undefined
   readonly namespace?: string | undefined
   readonly region?: string | undefined
-  /** Where to begin; 0 or absent sends all that the server keeps. */
+  /** Index of the first event; 0 or absent for all buffered events. */
   readonly index?: number | undefined
-  /** Connects again when the stream ends or breaks, and goes on after the last index it read. */
+  /** Reconnects when the stream ends or breaks, and resumes after the last index. */
   readonly reconnect?: boolean | undefined
-  /** Also gives the empty lines that only say that the connection lives. */
+  /** Also yields heartbeats: empty lines that keep the connection alive. */
   readonly heartbeats?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * One line of the stream: the events of one commit. `Gap` names commits that are lost, `Closed`
- * says why the server ends the stream; its `Index` is where to begin the next one.
+ * One line of the stream: the events of one commit. `Gap` reports missed commits. `Closed` is the
+ * reason why the server ends the stream; `Index` is where to resume then.
  */
 export type EventStreamLine = EventLine & { readonly Closed?: string }
 
-/** The lines of the event stream. Ends when the server ends it, or never with `reconnect`. */
+/** Yields the lines of the event stream. With `reconnect` it never ends. */
 export async function* followEvents(
   connection: Connection,
   request: EventsRequest,
 ): AsyncGenerator<EventStreamLine> {
   const retries = new Retries(connection, request)
-  const position: Position = { index: request.index ?? 0, hasBegun: false }
+  const position: StreamPosition = { index: request.index ?? 0, hasConnected: false }
   for (;;) {
     let failure: unknown
     try {
-      yield* linesOnce(connection, request, { position, retries })
+      yield* readLines(connection, request, { position, retries })
     } catch (error) {
-      if (request.reconnect !== true || !position.hasBegun) throw error
+      if (request.reconnect !== true || !position.hasConnected) throw error
       failure = error
     }
     if (request.reconnect !== true) return
-    await retries.failed(failure ?? endedError(connection))
+    await retries.waitForRetry(failure ?? endedError(connection))
   }
 }
 
-interface Position {
-  /** The first index that has not been read. */
+interface StreamPosition {
+  /** Index at which to resume. */
   index: number
-  /** A wrong address or token looks like a server that is away, until one connection has worked. */
-  hasBegun: boolean
+  /** Whether a connection has succeeded; before that, errors are not retried. */
+  hasConnected: boolean
 }
 
-interface Progress {
-  readonly position: Position
+interface StreamProgress {
+  readonly position: StreamPosition
   readonly retries: Retries
 }
 
-async function* linesOnce(
+async function* readLines(
   connection: Connection,
   request: EventsRequest,
-  { position, retries }: Progress,
+  { position, retries }: StreamProgress,
 ): AsyncGenerator<EventStreamLine> {
   const splitter = splitLines(LIMITS.eventLineCharsMax)
   let count = 0
-  for await (const value of jsonObjects(connection, callOf(request, position.index), splitter)) {
-    // Lines are made by the contract that this package is made from.
+  for await (const value of jsonObjects(
+    connection,
+    eventsCall(request, position.index),
+    splitter,
+  )) {
+    // The server serializes lines by the same contract.
     const line = value as EventStreamLine
     position.index = nextIndexAfter(line, position.index)
-    position.hasBegun = true
+    position.hasConnected = true
     count += 1
-    // A server greets with a heartbeat at once: only the second line is a sign of health.
-    if (count > 1 && line.Closed === undefined) retries.succeeded()
+    // The first line is an immediate heartbeat; only the second one proves a working stream.
+    if (count > 1 && line.Closed === undefined) retries.reset()
     if (request.heartbeats === true || !isHeartbeat(line)) yield line
   }
 }
 
-function callOf(request: EventsRequest, index: number): Call {
+function eventsCall(request: EventsRequest, index: number): Call {
   const { topics, namespace, region, signal } = request
   const query = { topic: topics, namespace, region, index }
   return { route: streamEvents, request: { query, signal } }
@@ -109,7 +112,7 @@ function endedError({ address }: Connection): ConnectionError {
   return new ConnectionError({ reason: 'cut', address, message })
 }
 
-/** Whether the event is of this topic; then its payload is known. */
+/** Reports whether the event has this topic, which determines the type of its payload. */
 export function isEventOf<T extends EventTopic>(event: Event, topic: T): event is EventOf<T> {
   return event.Topic === topic
 }

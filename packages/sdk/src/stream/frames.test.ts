@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { aServer } from '../../test/local-server.ts'
 import { createClient } from '../client.ts'
 import { ConnectionError } from '../errors.ts'
-import type { ByteFrame } from './frames.ts'
+import type { ByteFrame } from './json-stream.ts'
 
 const params = { alloc_id: 'a' }
 const query = { task: 'web', type: 'stdout', follow: true }

@@ -1,53 +1,53 @@
 import { useEffect, useEffectEvent, useRef } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { clockText } from '../parts/time.ts'
-import { useRedraw } from '../parts/use-redraw.ts'
+import { formatClock } from '../format.ts'
+import { useRedraw } from '../components/canvas.ts'
 import type { Columns } from './samples.ts'
 
 export interface LineChartProps {
-  /** What is drawn, for those who hear the page; the numbers stand beside it as text. */
+  /** Accessible name of the chart; the current values are shown as text beside it. */
   readonly label: string
-  /** Times in seconds, then what is used, then what there is. */
+  /** Columns: times in seconds, usage, limit. */
   readonly data: Columns
-  readonly names: readonly [used: string, given: string]
+  readonly seriesNames: readonly [used: string, given: string]
   readonly format: (value: number) => string
 }
 
 const HEIGHT_PX = 220
-/** As all times of the pages: nobody knows whose clock is meant otherwise. */
+/** All times of the UI are in UTC and say so. */
 const TIME_LABEL = 'Time (UTC)'
-/** Room for a time and some air beside it. */
-const CLOCK_PX = 72
-/** The first values stand at the right end of a minute that is still empty. */
-const SPAN_S_MIN = 60
+/** Space for one label of the time axis. */
+const TIME_LABEL_PX = 72
+/** Shortest time span shown; until then the left part of the chart is empty. */
+const TIME_SPAN_MIN_S = 60
 
-/** A value over time against its limit, in the colours of the pages. */
-export function LineChart({ label, data, names, format }: LineChartProps) {
-  const place = useRef<HTMLDivElement>(null)
-  const plot = useRef<UPlot>(undefined)
-  const begin = useEffectEvent((parent: HTMLElement) => {
-    const options = optionsOf({ label, data, names, format }, parent.clientWidth)
+/** A value over time and its limit, in the colours of the theme. */
+export function LineChart({ label, data, seriesNames, format }: LineChartProps) {
+  const container = useRef<HTMLDivElement>(null)
+  const chart = useRef<UPlot>(undefined)
+  const createChart = useEffectEvent((parent: HTMLElement) => {
+    const options = chartOptions({ label, data, seriesNames, format }, parent.clientWidth)
     return new UPlot(options, toData(data), parent)
   })
   useEffect(() => {
-    const { current: parent } = place
+    const { current: parent } = container
     if (parent === null) return undefined
-    const made = begin(parent)
-    plot.current = made
+    const created = createChart(parent)
+    chart.current = created
     const observer = new ResizeObserver(() =>
-      made.setSize({ width: parent.clientWidth, height: HEIGHT_PX }),
+      created.setSize({ width: parent.clientWidth, height: HEIGHT_PX }),
     )
     observer.observe(parent)
     return () => {
       observer.disconnect()
-      made.destroy()
+      created.destroy()
     }
   }, [])
-  useEffect(() => plot.current?.setData(toData(data)), [data])
-  // Another theme has other colours.
-  useRedraw(place, () => plot.current?.redraw())
-  return <div ref={place} className="chart" role="img" aria-label={label} />
+  useEffect(() => chart.current?.setData(toData(data)), [data])
+  // Redraws when the theme changes, because the colours are resolved while drawing.
+  useRedraw(container, () => chart.current?.redraw())
+  return <div ref={container} className="chart" role="img" aria-label={label} />
 }
 
 function toData(columns: Columns): UPlot.AlignedData {
@@ -55,16 +55,16 @@ function toData(columns: Columns): UPlot.AlignedData {
   return [[...times], ...rest.map((column) => [...column])]
 }
 
-/** Read when drawn: the theme may have changed since. */
-function colour(name: string): () => string {
+/** Reads a CSS variable while drawing, because the theme may change. */
+function cssVariable(name: string): () => string {
   return () => getComputedStyle(document.documentElement).getPropertyValue(name)
 }
 
-function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Options {
+function chartOptions({ seriesNames, format }: LineChartProps, width: number): UPlot.Options {
   const axis = {
-    stroke: resolved('--quiet'),
-    grid: { stroke: resolved('--line'), width: 1 },
-    ticks: { stroke: resolved('--line'), width: 1 },
+    stroke: resolvedColour('--quiet'),
+    grid: { stroke: resolvedColour('--line'), width: 1 },
+    ticks: { stroke: resolvedColour('--line'), width: 1 },
   }
   const value = (_plot: UPlot, raw: number | null) => (raw === null ? '–' : format(raw))
   return {
@@ -72,7 +72,7 @@ function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Opti
     height: HEIGHT_PX,
     cursor: { y: false },
     scales: {
-      x: { range: ({ data: [times] }, min, max) => timesFrom(times, [min, max]) },
+      x: { range: ({ data: [times] }, min, max) => timeRange(times, [min, max]) },
       y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
@@ -81,20 +81,26 @@ function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Opti
         label: TIME_LABEL,
         labelSize: 20,
         size: 28,
-        space: CLOCK_PX,
-        values: (_plot, ticks) => ticks.map(clockText),
+        space: TIME_LABEL_PX,
+        values: (_plot, ticks) => ticks.map(formatClock),
       },
       { ...axis, size: 72, values: (_plot, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [
       {
         label: TIME_LABEL,
-        value: (_plot, seconds: number | null) => (seconds === null ? '–' : clockText(seconds)),
+        value: (_plot, seconds: number | null) => (seconds === null ? '–' : formatClock(seconds)),
       },
-      { label: names[0], stroke: resolved('--accent'), width: 2, value, points: { show: false } },
       {
-        label: names[1],
-        stroke: resolved('--warn'),
+        label: seriesNames[0],
+        stroke: resolvedColour('--accent'),
+        width: 2,
+        value,
+        points: { show: false },
+      },
+      {
+        label: seriesNames[1],
+        stroke: resolvedColour('--warn'),
         dash: [6, 4],
         width: 1,
         value,
@@ -104,19 +110,19 @@ function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Opti
   }
 }
 
-/** By the values themselves: around a single one the chart would put years. */
-function timesFrom(
+/** Range of the time axis. With a single value the library would show years. */
+function timeRange(
   times: ArrayLike<number>,
-  otherwise: readonly [number, number],
+  fallback: readonly [number, number],
 ): [number, number] {
-  const first = times[0] ?? otherwise[0]
-  const last = times[times.length - 1] ?? otherwise[1]
-  return [Math.min(first, last - SPAN_S_MIN), last]
+  const first = times[0] ?? fallback[0]
+  const last = times[times.length - 1] ?? fallback[1]
+  return [Math.min(first, last - TIME_SPAN_MIN_S), last]
 }
 
-/** A canvas knows no `light-dark()`: the browser works out which of the two it is. */
-function resolved(name: string): () => string {
-  const read = colour(name)
+/** Lets the browser resolve `light-dark()`, which a canvas does not support. */
+function resolvedColour(name: string): () => string {
+  const read = cssVariable(name)
   return () => {
     const probe = document.createElement('span')
     probe.style.color = read()

@@ -2,25 +2,23 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 import type { Event, EventTopic } from '@reeve/contract'
 import { ApiError, ConnectionError, type EventsRequest } from '@reeve/sdk'
 import type { Api } from '../session/api.ts'
-import { pause } from './pause.ts'
-import { isWatched, type Watch } from './watch.ts'
 
 /**
- * - `connecting`: nothing has come yet.
- * - `live`: changes come by the event stream.
- * - `polling`: the token may not read the stream; what is shown is read again every few seconds.
+ * - `connecting`: nothing was received yet.
+ * - `live`: the event stream is open.
+ * - `polling`: the token may not read the stream; queries are refetched every few seconds.
  * - `lost`: the server cannot be reached.
  */
 export type LiveStatus = 'connecting' | 'live' | 'polling' | 'lost'
 
-/** Changes are gathered this long: a busy cluster must not draw the page for each of them. */
-const GATHER_MS = 250
+/** Events are batched this long, so that a busy cluster does not render once per event. */
+const BATCH_MS = 250
 /**
- * Without the stream. Not by blocking queries: each would hold one of the six connections that a
- * browser opens to a server, and the page's own requests would wait behind them.
+ * Poll interval without the stream. Blocking queries are not used: each would occupy one of the
+ * six connections that a browser opens to a server.
  */
 const POLL_MS = 5_000
-const RESTART_MS = 3_000
+const RECONNECT_MS = 3_000
 
 const JOB_TOPICS: readonly EventTopic[] = [
   'Job',
@@ -30,8 +28,8 @@ const JOB_TOPICS: readonly EventTopic[] = [
   'Service',
 ]
 
-/** What to ask for, the most first: a refusal leads to the next. */
-const ATTEMPTS: readonly Pick<EventsRequest, 'topics' | 'namespace'>[] = [
+/** Subscriptions, widest first: if the server rejects one, the next is tried. */
+const SUBSCRIPTIONS: readonly Pick<EventsRequest, 'topics' | 'namespace'>[] = [
   { namespace: '*' },
   { namespace: '*', topics: [...JOB_TOPICS, 'Node'] },
   { namespace: '*', topics: JOB_TOPICS },
@@ -40,20 +38,20 @@ const ATTEMPTS: readonly Pick<EventsRequest, 'topics' | 'namespace'>[] = [
 
 type BatchListener = (events: readonly Event[]) => void
 
-/** The one event stream of the tab: it keeps what the pages have read up to date. */
+/** The event stream of the tab: it invalidates the cached queries that an event affects. */
 export class LiveFeed {
   readonly #api: Api
   readonly #queries: QueryClient
   readonly #statusListeners = new Set<() => void>()
   readonly #batchListeners = new Set<BatchListener>()
-  readonly #dirty = new Set<Query>()
+  readonly #staleQueries = new Set<Query>()
   #batch: Event[] = []
-  /** Where to go on after a pause; undefined when nothing was read, or it is not to be trusted. */
-  #next: number | undefined
+  /** Index at which the stream resumes; undefined before the first event and after an outage. */
+  #nextIndex: number | undefined
   #status: LiveStatus = 'connecting'
-  /** What was read is older than the time that the server was away. */
-  #isBehind = false
-  #stopper = new AbortController()
+  /** The cached data is older than an outage of the server. */
+  #isStale = false
+  #abortController = new AbortController()
   #flushTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(api: Api, queries: QueryClient) {
@@ -70,76 +68,76 @@ export class LiveFeed {
     return () => this.#statusListeners.delete(listener)
   }
 
-  /** The events of a quarter of a second at once, for what is patched instead of read again. */
+  /** Subscribes to batches of events, for lists that patch rows instead of refetching. */
   onBatch(listener: BatchListener): () => void {
     this.#batchListeners.add(listener)
     return () => this.#batchListeners.delete(listener)
   }
 
   start(): void {
-    this.#stopper = new AbortController()
-    void this.#run(this.#stopper.signal)
+    this.#abortController = new AbortController()
+    void this.#run(this.#abortController.signal)
   }
 
-  /** Begins anew at the present, and takes all that was read for old. */
+  /** Restarts at the current index and invalidates all queries. */
   restart(): void {
     this.stop()
-    this.#next = undefined
+    this.#nextIndex = undefined
     this.start()
     void this.#queries.invalidateQueries()
   }
 
-  /** A later `start` goes on where this one ended. */
+  /** Stops the stream; `start` resumes it at the same index. */
   stop(): void {
-    this.#stopper.abort()
+    this.#abortController.abort()
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const isAllowed = await this.#follow(signal)
+      const isPermitted = await this.#followStream(signal)
       if (signal.aborted) return
-      if (!isAllowed) return this.#poll(signal)
+      if (!isPermitted) return this.#poll(signal)
       this.#setStatus('lost')
-      await pause(RESTART_MS, signal)
-      // Events meanwhile is not known, and it may be another server with another past.
-      this.#next = undefined
-      this.#isBehind = true
+      await pause(RECONNECT_MS, signal)
+      // Events were missed, and the address may now belong to a server with another state.
+      this.#nextIndex = undefined
+      this.#isStale = true
     }
   }
 
-  /** Not before there is somebody to ask: pages would forget, again and again, what failed. */
-  #catchUp(): void {
-    if (!this.#isBehind) return
-    this.#isBehind = false
+  /** Refetches only once the server is reachable: earlier, errors would flicker. */
+  #refetchIfStale(): void {
+    if (!this.#isStale) return
+    this.#isStale = false
     void this.#queries.invalidateQueries()
   }
 
-  /** True when the stream was there and broke, or the server is away; false when it is refused. */
-  async #follow(signal: AbortSignal): Promise<boolean> {
-    for (const attempt of ATTEMPTS) {
+  /** Returns false if the server rejects every subscription, and true if a connection was lost. */
+  async #followStream(signal: AbortSignal): Promise<boolean> {
+    for (const attempt of SUBSCRIPTIONS) {
       try {
-        const index = this.#next ?? (await this.#findIndex(signal))
-        // Not with `reconnect`: the pages would go on as if live while the server is away.
+        const index = this.#nextIndex ?? (await this.#findIndex(signal))
+        // Without `reconnect`: pages must not look live while the server is unreachable.
         const request = { ...attempt, index, heartbeats: true, signal }
         for await (const line of this.#api.events(request)) {
           this.#setStatus('live')
-          this.#catchUp()
+          this.#refetchIfStale()
           if (line.Gap !== undefined) void this.#queries.invalidateQueries()
-          if (line.Index !== undefined) this.#next = line.Index + 1
-          this.#note(line.Events ?? [])
+          if (line.Index !== undefined) this.#nextIndex = line.Index + 1
+          this.#collect(line.Events ?? [])
         }
         return true
       } catch (error) {
-        const isRefused = error instanceof ApiError && error.status < 500
-        if (!isRefused) return true
+        const isRejected = error instanceof ApiError && error.status < 500
+        if (!isRejected) return true
       }
     }
     return false
   }
 
-  /** Where the present begins: the backlog is older than anything a page has read. */
+  /** Returns the current index: pages do not need the backlog of events. */
   async #findIndex(signal: AbortSignal): Promise<number> {
     const query = { per_page: 1, namespace: '*' }
     try {
@@ -152,31 +150,31 @@ export class LiveFeed {
 
   async #poll(signal: AbortSignal): Promise<void> {
     this.#setStatus('polling')
-    this.#catchUp()
+    this.#refetchIfStale()
     while (!signal.aborted) {
       await pause(POLL_MS, signal)
       if (signal.aborted) return
       const isLive = ({ meta }: Query) => watchesOf(meta).length > 0
       if (document.visibilityState !== 'visible') continue
       await this.#queries.invalidateQueries({ predicate: isLive }, { cancelRefetch: false })
-      if (!signal.aborted) this.#setStatus(this.#isAway() ? 'lost' : 'polling')
+      if (!signal.aborted) this.#setStatus(this.#isServerUnreachable() ? 'lost' : 'polling')
     }
   }
 
-  /** Pages go on showing what they have: only the status says that it grows old. */
-  #isAway(): boolean {
+  /** Pages keep showing cached data; only the status says that it may be stale. */
+  #isServerUnreachable(): boolean {
     const shown = this.#queries.getQueryCache().getAll()
     return shown.some((one) => one.isActive() && one.state.error instanceof ConnectionError)
   }
 
-  #note(events: readonly Event[]): void {
+  #collect(events: readonly Event[]): void {
     if (events.length === 0) return
     this.#batch.push(...events)
     for (const query of this.#queries.getQueryCache().getAll()) {
       const watches = watchesOf(query.meta)
-      if (events.some((event) => isWatched(watches, event))) this.#dirty.add(query)
+      if (events.some((event) => isWatched(watches, event))) this.#staleQueries.add(query)
     }
-    this.#flushTimer ??= setTimeout(() => this.#flush(), GATHER_MS)
+    this.#flushTimer ??= setTimeout(() => this.#flush(), BATCH_MS)
   }
 
   #flush(): void {
@@ -184,13 +182,13 @@ export class LiveFeed {
     const batch = this.#batch
     this.#batch = []
     for (const listener of this.#batchListeners) listener(batch)
-    for (const query of this.#dirty) {
-      // An answer that is on its way may be older than the change: its turn comes after that.
+    for (const query of this.#staleQueries) {
+      // The response in flight may be older than the change, so it is invalidated afterwards.
       if (query.state.fetchStatus === 'fetching') continue
-      this.#dirty.delete(query)
+      this.#staleQueries.delete(query)
       void this.#queries.invalidateQueries({ queryKey: query.queryKey, exact: true })
     }
-    if (this.#dirty.size > 0) this.#flushTimer = setTimeout(() => this.#flush(), GATHER_MS)
+    if (this.#staleQueries.size > 0) this.#flushTimer = setTimeout(() => this.#flush(), BATCH_MS)
   }
 
   #setStatus(status: LiveStatus): void {
@@ -200,9 +198,40 @@ export class LiveFeed {
   }
 }
 
-/** Queries say in their `meta` what they watch; see `use-read.ts`. */
+/** Returns the watches that a query declares in its `meta`. */
 function watchesOf(meta: Query['meta']): readonly Watch[] {
   const watches = meta?.['watches']
-  // Only `use-read.ts` and `use-list.ts` write this member, and they write this type.
+  // Only the query and list hooks of this folder write this member, always with this type.
   return Array.isArray(watches) ? (watches as readonly Watch[]) : []
+}
+
+/** Events that invalidate a query. */
+export interface Watch {
+  readonly topic: EventTopic
+  /** Every namespace if absent or `*`. */
+  readonly namespace?: string | undefined
+  /** The event's key or one of its filter keys; every key if absent. */
+  readonly key?: string | undefined
+}
+
+type EventName = Pick<Event, 'Topic' | 'Namespace' | 'Key' | 'FilterKeys'>
+
+export function isWatched(watches: readonly Watch[], event: EventName): boolean {
+  return watches.some(
+    ({ topic, namespace, key }) =>
+      topic === event.Topic &&
+      (namespace === undefined || namespace === '*' || namespace === event.Namespace) &&
+      (key === undefined || key === event.Key || (event.FilterKeys ?? []).includes(key)),
+  )
+}
+
+/** Resolves after the delay, or when the signal aborts. */
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, delayMs)
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer)
+    resolve()
+  })
+  return promise
 }

@@ -4,7 +4,7 @@ import { appendToLog, EMPTY_LOG, LOG_LINES_MAX } from './log-buffer.ts'
 
 test('a line that comes in two pieces is one line', () => {
   const log = appendToLog(appendToLog(EMPTY_LOG, 'one\ntw'), 'o\n')
-  assert.deepEqual([log.lines, log.rest], [['one', 'two'], ''])
+  assert.deepEqual([log.lines, log.partialLine], [['one', 'two'], ''])
 })
 
 test('only the last lines are kept, and it is known how many went', () => {
@@ -14,7 +14,7 @@ test('only the last lines are kept, and it is known how many went', () => {
 
 test('a line without end is cut', () => {
   const log = appendToLog(EMPTY_LOG, 'x'.repeat(20_000))
-  assert.deepEqual([log.lines.length, log.rest], [1, ''])
+  assert.deepEqual([log.lines.length, log.partialLine], [1, ''])
 })
 
 test('what would act on a terminal or turn the text around is made visible', () => {

@@ -1,36 +1,36 @@
-import { visibleText } from '../parts/visible-text.ts'
+import { visibleText } from '../format.ts'
 
-/** Of a log that is followed: more than anybody scrolls through, few enough to draw. */
+/** Maximum number of lines kept of a followed log. */
 export const LOG_LINES_MAX = 5_000
-/** A line without end must not fill the memory either. */
+/** Longer lines are split, so that one without a line feed cannot exhaust memory. */
 const LINE_CHARS_MAX = 16_384
 
-/** The last lines of a text that comes in pieces. `appendToLog` gives a new one. */
+/** The last lines of a streamed text; `appendToLog` returns a new buffer. */
 export interface LogBuffer {
   readonly lines: readonly string[]
-  /** What has come of the line that is not over yet. */
-  readonly rest: string
-  /** How many lines went out at the other end. */
+  /** The incomplete last line. */
+  readonly partialLine: string
+  /** Number of lines dropped from the start. */
   readonly dropped: number
 }
 
-export const EMPTY_LOG: LogBuffer = { lines: [], rest: '', dropped: 0 }
+export const EMPTY_LOG: LogBuffer = { lines: [], partialLine: '', dropped: 0 }
 
 export function appendToLog(log: LogBuffer, text: string): LogBuffer {
-  const parts = (log.rest + text).split('\n')
-  const rest = parts.pop() ?? ''
-  const isEndless = rest.length > LINE_CHARS_MAX
-  const fresh = [...parts, ...(isEndless ? [rest] : [])].map(shownLine)
-  const all = [...log.lines, ...fresh]
+  const parts = (log.partialLine + text).split('\n')
+  const partialLine = parts.pop() ?? ''
+  const isTooLong = partialLine.length > LINE_CHARS_MAX
+  const newLines = [...parts, ...(isTooLong ? [partialLine] : [])].map(displayLine)
+  const all = [...log.lines, ...newLines]
   const excess = Math.max(0, all.length - LOG_LINES_MAX)
   return {
     lines: excess === 0 ? all : all.slice(excess),
-    rest: isEndless ? '' : rest,
+    partialLine: isTooLong ? '' : partialLine,
     dropped: log.dropped + excess,
   }
 }
 
-/** Whoever writes a log must not decide how the page shows it. */
-function shownLine(line: string): string {
+/** Removes a carriage return and control characters: logs are untrusted text. */
+function displayLine(line: string): string {
   return visibleText(line.endsWith('\r') ? line.slice(0, -1) : line)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isWatched, type Watch } from './watch.ts'
+import { isWatched, type Watch } from './live-feed.ts'
 
 const EVENT = {
   Topic: 'Allocation',

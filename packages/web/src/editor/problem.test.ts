@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { problemsIn } from './problem.ts'
+import { parseProblems } from './problem.ts'
 
 const CASES = [
   {
@@ -32,7 +32,7 @@ const CASES = [
 for (const { name, text, places } of CASES)
   test(`faults: ${name}`, () =>
     assert.deepEqual(
-      problemsIn(text).map((one) => [
+      parseProblems(text).map((one) => [
         one.line,
         one.column,
         one.endLine,

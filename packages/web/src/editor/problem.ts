@@ -1,4 +1,4 @@
-/** A fault in a text, with its place counted from 1. */
+/** An error or warning in a text; lines and columns are counted from 1. */
 export interface Problem {
   readonly line: number
   readonly column: number
@@ -10,16 +10,16 @@ export interface Problem {
 }
 
 /** `input.hcl:4,11-12: text`, or with `4,11-6,2` over several lines. */
-const PLACED = /^(?:Failed to parse job: )?[^\s:]*:(\d+),(\d+)-(?:(\d+),)?(\d+): (.*)$/
+const PROBLEM_PATTERN = /^(?:Failed to parse job: )?[^\s:]*:(\d+),(\d+)-(?:(\d+),)?(\d+): (.*)$/
 
 /**
- * The faults in what the parser said. Words without a place belong to the first line: a fault that
- * is not shown is worse than one in the wrong place.
+ * Parses the error text of the job parser. Messages without a position are shown at the first line
+ * instead of being dropped.
  */
-export function problemsIn(text: string): readonly Problem[] {
+export function parseProblems(text: string): readonly Problem[] {
   const problems: Problem[] = []
   for (const line of text.split('\n')) {
-    const found = PLACED.exec(line)
+    const found = PROBLEM_PATTERN.exec(line)
     const last = problems.at(-1)
     if (found !== null) problems.push(problemOf(found))
     else if (line.trim() !== '' && last !== undefined)

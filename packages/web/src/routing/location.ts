@@ -1,15 +1,15 @@
 import { useSyncExternalStore } from 'react'
 
-/** Where the browser is: the one place that holds the state of the pages. */
+/** The URL of the browser, which holds the state of the pages. */
 const listeners = new Set<() => void>()
-let current = read()
+let current = readLocation()
 
-function read(): URL {
+function readLocation(): URL {
   return new URL(window.location.href)
 }
 
 function publish(): void {
-  current = read()
+  current = readLocation()
   for (const listener of listeners) listener()
 }
 
@@ -26,17 +26,17 @@ export function useLocation(): URL {
   return useSyncExternalStore(subscribe, () => current)
 }
 
-/** The present address, to come back to. */
+/** Returns the current URL, to return to it later. */
 export function currentAddress(): string {
   return current.pathname + current.search
 }
 
 interface NavigateOptions {
-  /** Puts the address in place of the present one: for what nobody wants to go back to. */
+  /** Replaces the current history entry. */
   readonly replace?: boolean
 }
 
-/** Goes to an address made by a function of `paths.ts`. */
+/** Opens a URL from `paths.ts`. */
 export function navigate(href: string, { replace = false }: NavigateOptions = {}): void {
   const target = new URL(href, window.location.href)
   if (target.href === current.href) return
@@ -45,13 +45,13 @@ export function navigate(href: string, { replace = false }: NavigateOptions = {}
   else window.history.pushState(null, '', target)
   publish()
   if (isSamePage) return
-  // Whoever hears the page begins at its beginning, as after loading one.
+  // Screen readers start at the top of the page, as after a page load.
   const main = document.querySelector<HTMLElement>('#main')
   main?.scrollTo(0, 0)
   main?.focus({ preventScroll: true })
 }
 
-/** The present address with other values after the question mark; undefined takes one away. */
+/** Returns the current URL with changed query parameters; undefined removes one. */
 export function hrefWith(values: Readonly<Record<string, string | undefined>>): string {
   const target = new URL(current)
   for (const [name, value] of Object.entries(values)) {

@@ -1,22 +1,20 @@
 import { Suspense, useEffect, type ComponentType } from 'react'
-import { FailureBoundary } from '../parts/failure-boundary.tsx'
-import { lazyPart } from '../parts/lazy-part.ts'
-import { Loading } from '../parts/loading.tsx'
+import { ErrorBoundary } from '../components/error-message.tsx'
+import { lazyComponent } from '../components/lazy.tsx'
+import { Loading, NotFound } from '../components/notices.tsx'
 import { BASE } from '../paths.ts'
-import { NotFound } from '../shell/not-found.tsx'
 import { useLocation } from './location.ts'
-import { matchPath } from './pattern.ts'
-import { onPreload } from './preload.ts'
-import type { AnyPageProps, PageRoute } from './route.ts'
+import { type AnyPageProps, matchPath, type PageRoute } from './route.ts'
+import { onPreload } from './link.tsx'
 
 const components = new Map<string, ComponentType<AnyPageProps>>()
 
 function componentOf(route: PageRoute): ComponentType<AnyPageProps> {
-  const known = components.get(route.path)
-  if (known !== undefined) return known
-  const made = lazyPart(route.load)
-  components.set(route.path, made)
-  return made
+  const cached = components.get(route.path)
+  if (cached !== undefined) return cached
+  const component = lazyComponent(route.load)
+  components.set(route.path, component)
+  return component
 }
 
 interface Match {
@@ -24,7 +22,7 @@ interface Match {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** The first route whose pattern the path fits; a literal segment must stand before a parameter. */
+/** Returns the first route whose pattern matches the path. */
 function findPage(routes: readonly PageRoute[], pathname: string): Match | undefined {
   if (!`${pathname}/`.startsWith(`${BASE}/`)) return undefined
   const path = pathname.slice(BASE.length)
@@ -35,7 +33,7 @@ function findPage(routes: readonly PageRoute[], pathname: string): Match | undef
   return undefined
 }
 
-/** The page that the address names. */
+/** Renders the page of the current URL. */
 export function Outlet({ routes }: { readonly routes: readonly PageRoute[] }) {
   const location = useLocation()
   const match = findPage(routes, location.pathname)
@@ -49,10 +47,10 @@ export function Outlet({ routes }: { readonly routes: readonly PageRoute[] }) {
   if (match === undefined) return <NotFound path={location.pathname} />
   const Page = componentOf(match.route)
   return (
-    <FailureBoundary key={location.pathname}>
+    <ErrorBoundary key={location.pathname}>
       <Suspense fallback={<Loading what="the page" />}>
         <Page params={match.params} search={location.searchParams} />
       </Suspense>
-    </FailureBoundary>
+    </ErrorBoundary>
   )
 }

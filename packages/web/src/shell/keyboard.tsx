@@ -1,40 +1,44 @@
 import { useEffect, useEffectEvent, useRef } from 'react'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { navigate } from '../routing/location.ts'
-import { hrefOfKey, KEY_MAP } from './key-map.ts'
-import { Palette } from './palette.tsx'
-import { closeShellWindow, openKeys, openPalette, useShellWindow } from './palette-store.ts'
-import { isTyping } from './typing.ts'
-import { useNamespace } from './use-namespace.ts'
+import {
+  closeShellWindow,
+  openPalette,
+  openShortcuts,
+  Palette,
+  useShellWindow,
+} from './palette.tsx'
+import { isTyping } from '../components/list-keys.ts'
+import { NAVIGATION, useNamespace } from './navigation.ts'
 
-/** How long the second key of a pair is waited for. */
-const PAIR_MS = 1_200
+/** Maximum time between the two keys of a sequence. */
+const KEY_SEQUENCE_MS = 1_200
 
-/** The keys that work on every page, and the windows that they open. */
+/** Global keyboard shortcuts and the dialogs that they open. */
 export function Keyboard() {
   const namespace = useNamespace()
-  const open = useShellWindow()
-  const pressedAtMs = useRef(-PAIR_MS)
+  const openWindow = useShellWindow()
+  const pressedAtMs = useRef(-KEY_SEQUENCE_MS)
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault()
       return openPalette()
     }
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
-    const isSecond = event.timeStamp - pressedAtMs.current < PAIR_MS
-    pressedAtMs.current = event.key === 'g' ? event.timeStamp : -PAIR_MS
-    const href = isSecond ? hrefOfKey(event.key, namespace) : undefined
+    const isSecond = event.timeStamp - pressedAtMs.current < KEY_SEQUENCE_MS
+    pressedAtMs.current = event.key === 'g' ? event.timeStamp : -KEY_SEQUENCE_MS
+    const href = isSecond ? shortcutHref(event.key, namespace) : undefined
     if (href !== undefined) navigate(href)
-    else if (event.key === '?') openKeys()
+    else if (event.key === '?') openShortcuts()
     else if (event.key === '/') focusSearch(event)
   })
   useEffect(() => {
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
   }, [])
-  if (open === 'keys') return <KeysWindow />
-  // Loaded with the shell: the letters that follow the key at once must not be lost.
-  return open === 'palette' ? <Palette /> : null
+  if (openWindow === 'keys') return <ShortcutsDialog />
+  // Not lazy: letters typed right after the shortcut must not be lost.
+  return openWindow === 'palette' ? <Palette /> : null
 }
 
 function focusSearch(event: KeyboardEvent): void {
@@ -44,18 +48,18 @@ function focusSearch(event: KeyboardEvent): void {
   field.focus()
 }
 
-function KeysWindow() {
+function ShortcutsDialog() {
   return (
-    <Dialog title="Keys" onClose={closeShellWindow}>
+    <Dialog title="Keyboard shortcuts" onClose={closeShellWindow}>
       <dl className="keys">
-        {KEY_MAP.map(({ keys, does }) => (
+        {KEY_MAP.map(({ keys, description }) => (
           <div key={keys}>
             <dt>
               {keys.split(' ').map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </dt>
-            <dd>{does}</dd>
+            <dd>{description}</dd>
           </div>
         ))}
       </dl>
@@ -66,4 +70,32 @@ function KeysWindow() {
       </div>
     </Dialog>
   )
+}
+
+/** A key, or two pressed one after the other. */
+interface KeyBinding {
+  readonly keys: string
+  readonly description: string
+}
+
+/** Keyboard shortcuts, as the help dialog lists them. */
+const KEY_MAP: readonly KeyBinding[] = [
+  { keys: 'Ctrl K', description: 'Search, or go to a page' },
+  { keys: '?', description: 'Keyboard shortcuts' },
+  { keys: '/', description: 'Search in the list' },
+  { keys: 'j', description: 'Next row' },
+  { keys: 'k', description: 'Previous row' },
+  { keys: 'Enter', description: 'Open the row' },
+  { keys: 'Esc', description: 'Close the dialog' },
+  ...NAVIGATION.flatMap(({ items }) =>
+    items.flatMap(({ key, text }) =>
+      key === undefined ? [] : [{ keys: `g ${key}`, description: `Go to: ${text}` }],
+    ),
+  ),
+]
+
+/** Returns the page of the shortcut `g` and this key, if any. */
+function shortcutHref(key: string, namespace: string): string | undefined {
+  const items = NAVIGATION.flatMap((group) => group.items)
+  return items.find((item) => item.key === key)?.href(namespace)
 }

@@ -1,16 +1,17 @@
-import { paths } from '../paths.ts'
-import { routes } from '../routes/all.ts'
+import { ALL_NAMESPACES, paths } from '../paths.ts'
+import { useLocation } from '../routing/location.ts'
+import { routes } from '../site-map.ts'
 
-export interface NavigationItem {
+interface NavigationItem {
   readonly text: string
   readonly href: (namespace: string) => string
   /** After `g`: `g j` goes to the jobs. */
   readonly key?: string
-  /** Also the current one on every page below this path. */
-  readonly under: string
+  /** The item is current on all pages below this path. */
+  readonly pathPrefix: string
 }
 
-export interface NavigationGroup {
+interface NavigationGroup {
   readonly title: string
   readonly items: readonly NavigationItem[]
 }
@@ -19,66 +20,71 @@ const GROUPS: readonly NavigationGroup[] = [
   {
     title: 'Workload',
     items: [
-      { text: 'Jobs', href: (namespace) => paths.jobs({ namespace }), key: 'j', under: '/jobs' },
       {
-        text: 'Run a job',
+        text: 'Jobs',
+        href: (namespace) => paths.jobs({ namespace }),
+        key: 'j',
+        pathPrefix: '/jobs',
+      },
+      {
+        text: 'Submit job',
         href: (namespace) => paths.runJob({ namespace }),
         key: 'r',
-        under: '/run',
+        pathPrefix: '/run',
       },
       {
         text: 'Allocations',
         href: (namespace) => paths.allocations({ namespace }),
         key: 'a',
-        under: '/allocations',
+        pathPrefix: '/allocations',
       },
       {
         text: 'Deployments',
         href: (namespace) => paths.deployments({ namespace }),
         key: 'd',
-        under: '/deployments',
+        pathPrefix: '/deployments',
       },
       {
         text: 'Evaluations',
         href: (namespace) => paths.evaluations({ namespace }),
         key: 'e',
-        under: '/evaluations',
+        pathPrefix: '/evaluations',
       },
       {
         text: 'Services',
         href: (namespace) => paths.services({ namespace }),
         key: 's',
-        under: '/services',
+        pathPrefix: '/services',
       },
       {
         text: 'Variables',
         href: (namespace) => paths.variables({ namespace }),
         key: 'b',
-        under: '/variables',
+        pathPrefix: '/variables',
       },
     ],
   },
   {
     title: 'Cluster',
     items: [
-      { text: 'Nodes', href: () => paths.nodes(), key: 'n', under: '/nodes' },
-      { text: 'Node pools', href: () => paths.nodePools(), key: 'p', under: '/node-pools' },
-      { text: 'Topology', href: () => paths.topology(), key: 't', under: '/topology' },
+      { text: 'Nodes', href: () => paths.nodes(), key: 'n', pathPrefix: '/nodes' },
+      { text: 'Node pools', href: () => paths.nodePools(), key: 'p', pathPrefix: '/node-pools' },
+      { text: 'Topology', href: () => paths.topology(), key: 't', pathPrefix: '/topology' },
       {
         text: 'Events',
         href: (namespace) => paths.events({ namespace }),
         key: 'v',
-        under: '/events',
+        pathPrefix: '/events',
       },
-      { text: 'Namespaces', href: () => paths.namespaces(), key: 'm', under: '/namespaces' },
+      { text: 'Namespaces', href: () => paths.namespaces(), key: 'm', pathPrefix: '/namespaces' },
     ],
   },
   {
-    title: 'Access',
+    title: 'Access control',
     items: [
-      { text: 'Tokens', href: () => paths.tokens(), key: 'k', under: '/access/tokens' },
-      { text: 'Policies', href: () => paths.accessPolicies(), under: '/access/policies' },
-      { text: 'Roles', href: () => paths.roles(), under: '/access/roles' },
+      { text: 'Tokens', href: () => paths.tokens(), key: 'k', pathPrefix: '/access/tokens' },
+      { text: 'ACL policies', href: () => paths.accessPolicies(), pathPrefix: '/access/policies' },
+      { text: 'Roles', href: () => paths.roles(), pathPrefix: '/access/roles' },
     ],
   },
   {
@@ -88,20 +94,25 @@ const GROUPS: readonly NavigationGroup[] = [
         text: 'Organizations',
         href: () => paths.organizations(),
         key: 'o',
-        under: '/organizations',
+        pathPrefix: '/organizations',
       },
       {
-        text: 'Verdicts on jobs',
+        text: 'Policy decisions',
         href: (namespace) => paths.verdicts({ namespace }),
         key: 'c',
-        under: '/verdicts',
+        pathPrefix: '/verdicts',
       },
     ],
   },
 ]
 
-/** The side navigation, of pages that exist. The palette and the keyboard map follow it. */
+/** The side navigation. Search and keyboard shortcuts use it too. */
 export const NAVIGATION: readonly NavigationGroup[] = GROUPS.map((group) => ({
   ...group,
-  items: group.items.filter(({ under }) => routes.some(({ path }) => path === under)),
+  items: group.items.filter(({ pathPrefix }) => routes.some(({ path }) => path === pathPrefix)),
 })).filter(({ items }) => items.length > 0)
+
+/** Returns the namespace of the URL; all namespaces by default. */
+export function useNamespace(): string {
+  return useLocation().searchParams.get('namespace') ?? ALL_NAMESPACES
+}

@@ -1,30 +1,27 @@
-import { useDeferredValue, useId, useState, type KeyboardEvent } from 'react'
+import { useDeferredValue, useId, useState, type KeyboardEvent, useSyncExternalStore } from 'react'
 import { useQuery } from '@tanstack/react-query'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../components/dialog.tsx'
 import { navigate, useLocation } from '../routing/location.ts'
 import { useSession } from '../session/session.tsx'
-import { findGoverned, organizationOf } from './find-governed.ts'
-import { findThings, type Hit } from './find-things.ts'
-import { NAVIGATION } from './navigation.ts'
-import { closeShellWindow } from './palette-store.ts'
-import { useNamespace } from './use-namespace.ts'
+import { searchGovernance, organizationInPath, searchWorkload, type SearchHit } from './search.ts'
+import { NAVIGATION, useNamespace } from './navigation.ts'
 
-/** Goes to a page, or to anything that the server finds. */
+/** The search dialog: pages, and records that the server finds. */
 export function Palette() {
   const [text, setText] = useState('')
-  const [chosen, setChosen] = useState(0)
+  const [highlighted, setHighlighted] = useState(0)
   const id = useId()
-  const hits = useHits(text.trim())
-  const place = Math.min(chosen, hits.length - 1)
-  const go = (hit: Hit | undefined) => {
+  const hits = useSearchHits(text.trim())
+  const selectedIndex = Math.min(highlighted, hits.length - 1)
+  const go = (hit: SearchHit | undefined) => {
     if (hit === undefined) return
     closeShellWindow()
     navigate(hit.href)
   }
   const onKey = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (step !== 0) setChosen((place + step + hits.length) % Math.max(1, hits.length))
-    else if (event.key === 'Enter') go(hits[place])
+    if (step !== 0) setHighlighted((selectedIndex + step + hits.length) % Math.max(1, hits.length))
+    else if (event.key === 'Enter') go(hits[selectedIndex])
     else return
     event.preventDefault()
   }
@@ -36,7 +33,7 @@ export function Palette() {
         aria-label="A page, a name or the prefix of an ID"
         aria-expanded="true"
         aria-controls={id}
-        aria-activedescendant={hits.length === 0 ? undefined : `${id}-${place}`}
+        aria-activedescendant={hits.length === 0 ? undefined : `${id}-${selectedIndex}`}
         aria-autocomplete="list"
         placeholder="A page, a name or the prefix of an ID"
         autoFocus
@@ -46,7 +43,7 @@ export function Palette() {
         onKeyDown={onKey}
         onChange={(event) => {
           setText(event.target.value)
-          setChosen(0)
+          setHighlighted(0)
         }}
       />
       <ul role="listbox" id={id} aria-label="Found">
@@ -55,8 +52,8 @@ export function Palette() {
             key={hit.href}
             id={`${id}-${index}`}
             role="option"
-            aria-selected={index === place}
-            onPointerMove={() => setChosen(index)}
+            aria-selected={index === selectedIndex}
+            onPointerMove={() => setHighlighted(index)}
             onClick={() => go(hit)}
           >
             <span className="hit-kind">{hit.kind}</span>
@@ -70,39 +67,67 @@ export function Palette() {
   )
 }
 
-function useHits(text: string): readonly Hit[] {
-  const { api, mayGovern } = useSession()
+function useSearchHits(text: string): readonly SearchHit[] {
+  const { api, hasGovernanceToken } = useSession()
   const { pathname } = useLocation()
   const namespace = useNamespace()
-  const asked = useDeferredValue(text).toLowerCase()
-  const isAsked = asked.length > 1
-  const things = useQuery({
-    queryKey: ['find', asked],
-    queryFn: ({ signal }) => findThings(api, asked, signal),
-    enabled: isAsked,
+  const deferredText = useDeferredValue(text).toLowerCase()
+  const isSearched = deferredText.length > 1
+  const workloadHits = useQuery({
+    queryKey: ['find', deferredText],
+    queryFn: ({ signal }) => searchWorkload(api, deferredText, signal),
+    enabled: isSearched,
     placeholderData: (before) => before,
   })
-  const here = organizationOf(pathname)
-  const governed = useQuery({
-    queryKey: ['find-governed', asked, here ?? ''],
-    queryFn: ({ signal }) => findGoverned(api, { text: asked, here, signal }),
-    enabled: isAsked && mayGovern === true,
+  const currentOrganization = organizationInPath(pathname)
+  const governanceHits = useQuery({
+    queryKey: ['find-governed', deferredText, currentOrganization ?? ''],
+    queryFn: ({ signal }) =>
+      searchGovernance(api, { text: deferredText, currentOrganization, signal }),
+    enabled: isSearched && hasGovernanceToken === true,
     placeholderData: (before) => before,
   })
   const pages = pagesNamed(text, namespace)
-  return isAsked ? [...pages, ...(things.data ?? []), ...(governed.data ?? [])] : pages
+  return isSearched
+    ? [...pages, ...(workloadHits.data ?? []), ...(governanceHits.data ?? [])]
+    : pages
 }
 
-function pagesNamed(text: string, namespace: string): readonly Hit[] {
-  const wanted = text.toLowerCase()
+function pagesNamed(text: string, namespace: string): readonly SearchHit[] {
+  const lowerCaseText = text.toLowerCase()
   return NAVIGATION.flatMap(({ title, items }) =>
     items
-      .filter((item) => item.text.toLowerCase().includes(wanted))
+      .filter((item) => item.text.toLowerCase().includes(lowerCaseText))
       .map((item) => ({
         kind: 'Page',
         text: item.text,
         detail: title,
         href: item.href(namespace),
       })),
+  )
+}
+
+/** The open dialog of the shell. It is not part of the URL. */
+type ShellWindow = 'palette' | 'keys' | undefined
+
+const listeners = new Set<() => void>()
+let openWindow: ShellWindow
+
+function setOpenWindow(next: ShellWindow): void {
+  openWindow = next
+  for (const listener of listeners) listener()
+}
+
+export const openPalette = () => setOpenWindow('palette')
+export const openShortcuts = () => setOpenWindow('keys')
+export const closeShellWindow = () => setOpenWindow(undefined)
+
+export function useShellWindow(): ShellWindow {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => openWindow,
   )
 }

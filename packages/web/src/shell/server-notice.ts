@@ -1,10 +1,10 @@
 import type { AgentHealth } from '@reeve/contract'
 import { CLOCK_SKEW_MS_MAX, HEALTHY } from '@reeve/sdk'
 
-/** What the server reports about itself, and how far its clock is from the one of the browser. */
+/** Health of the server, and the clock skew to the browser. */
 export interface ServerReport {
   readonly health: AgentHealth
-  /** Undefined where it is not known. */
+  /** Undefined if unknown. */
   readonly skewMs: number | undefined
 }
 
@@ -14,7 +14,7 @@ export interface ServerNotice {
   readonly text: string
 }
 
-/** What everybody who uses the server has to know about its state; undefined while it is well. */
+/** Returns the most important notice about the server; undefined if it is healthy. */
 export function serverNotice({ health, skewMs = 0 }: ServerReport): ServerNotice | undefined {
   const { ok: isWritable, message } = health.server ?? { ok: true, message: HEALTHY }
   if (!isWritable) return { tone: 'bad', title: 'The server rejects changes.', text: message }

@@ -1,14 +1,15 @@
 import { useState } from 'react'
 import { useLiveStatus } from '../data/live.tsx'
 import type { LiveStatus } from '../data/live-feed.ts'
-import { Icon } from '../parts/icon.tsx'
-import { paths } from '../paths.ts'
+import { Icon } from '../components/icon.tsx'
+import { useApiQuery } from '../data/api-query.ts'
+import { ALL_NAMESPACES, paths } from '../paths.ts'
 import { Link } from '../routing/link.tsx'
-import { currentAddress, useLocation } from '../routing/location.ts'
+import { currentAddress, hrefWith, navigate, useLocation } from '../routing/location.ts'
 import { useSession } from '../session/session.tsx'
-import { NamespaceSwitch } from './namespace-switch.tsx'
-import { openPalette } from './palette-store.ts'
-import { applyTheme, readTheme, THEMES } from './theme.ts'
+import { NAVIGATION, useNamespace } from './navigation.ts'
+import { openPalette } from './palette.tsx'
+import { applyTheme, readTheme, THEMES } from './browser-settings.ts'
 
 interface TopBarProps {
   readonly isMenuOpen: boolean
@@ -37,9 +38,9 @@ export function TopBar({ isMenuOpen, onMenu }: TopBarProps) {
         <span>Search or go to…</span>
         <kbd>Ctrl K</kbd>
       </button>
-      <LiveLight />
+      <LiveIndicator />
       <ThemeSwitch />
-      <Account />
+      <AccountLink />
     </header>
   )
 }
@@ -53,11 +54,11 @@ const LIVE_TEXTS: Readonly<Record<LiveStatus, string>> = {
 const LIVE_TITLES: Readonly<Record<LiveStatus, string>> = {
   connecting: 'Waiting for the event stream of the server.',
   live: 'Pages update as the cluster changes.',
-  polling: 'Your token may not read the event stream: pages are read again every 5 seconds.',
+  polling: 'Your token may not read the event stream: pages are polled every 5 seconds.',
   lost: 'The server cannot be reached; data may be stale.',
 }
 
-function LiveLight() {
+function LiveIndicator() {
   const status = useLiveStatus()
   return (
     <span className={`live live-${status}`} role="status" title={LIVE_TITLES[status]}>
@@ -81,7 +82,7 @@ function ThemeSwitch() {
   )
 }
 
-function Account() {
+function AccountLink() {
   const { identity, tokens } = useSession()
   const { pathname } = useLocation()
   const hasToken = tokens.workload !== undefined || tokens.governance !== undefined
@@ -99,4 +100,41 @@ function Account() {
       {name === '' ? 'Session' : name}
     </Link>
   )
+}
+
+/** Selects the namespace of the lists. */
+function NamespaceSwitch() {
+  const current = useNamespace()
+  const { pathname } = useLocation()
+  const { data } = useApiQuery(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
+    pollIntervalMs: 60_000,
+  })
+  const names = (data ?? []).map(({ Name }) => Name)
+  const options =
+    current === ALL_NAMESPACES || names.includes(current) ? names : [current, ...names]
+  // Lists are filtered by the namespace; a detail page is replaced by the list of jobs.
+  const change = (name: string) =>
+    navigate(
+      isList(pathname)
+        ? hrefWith({ namespace: name === ALL_NAMESPACES ? undefined : name })
+        : paths.jobs({ namespace: name }),
+    )
+  return (
+    <label className="namespace">
+      <span className="hidden">Namespace</span>
+      <select value={current} onChange={(event) => change(event.target.value)}>
+        <option value={ALL_NAMESPACES}>All namespaces</option>
+        {options.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function isList(pathname: string): boolean {
+  const items = NAVIGATION.flatMap((group) => group.items)
+  return items.some(({ href }) => href(ALL_NAMESPACES) === pathname)
 }

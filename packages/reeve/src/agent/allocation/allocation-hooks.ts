@@ -1,136 +1,141 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Assignment } from '../assignment.ts'
-import type { AgentHost } from '../host.ts'
-import { cniArguments, groupPorts, networkMode } from '../network/allocation-network.ts'
-import { groupEnvironment } from '../task/environment.ts'
-import { isDirectoryName } from '../task/task-name.ts'
+import type { AgentContext } from '../agent-context.ts'
+import { resolveCniArguments, groupPortsOf, networkModeOf } from '../network/allocation-network.ts'
+import { buildGroupEnvironment } from '../task/environment.ts'
+import { isValidTaskDirectoryName } from '../store/workspace.ts'
 
-/** One step before any task of an allocation may begin. A failure ends the allocation. */
+/** A step before the tasks of an allocation start. A failure fails the allocation. */
 interface AllocationHook {
   readonly name: string
-  /** Also when an agent before this one has set the allocation up: what it made may be gone. */
-  readonly always?: boolean
-  beforeTasks(context: AllocationHookContext): Promise<void>
+  /** Also runs when an allocation is restored: what the hook created may be gone. */
+  readonly runsOnRestore?: boolean
+  prepare(context: AllocationHookContext): Promise<void>
 }
 
 interface AllocationHookContext {
   readonly assignment: Assignment
-  readonly host: AgentHost
-  endOf(allocationId: string): Promise<void>
-  /** Fires when the allocation need not be set up any more. */
+  readonly agent: AgentContext
+  awaitTermination(allocationId: string): Promise<void>
+  /** Aborted when the allocation no longer has to be set up. */
   readonly signal: AbortSignal
 }
 
-/** The start order. */
+/** All hooks, in the order in which they run. */
 export const ALLOCATION_HOOKS: readonly AllocationHook[] = [
-  { name: 'await-predecessors', beforeTasks: awaitPredecessors },
-  { name: 'allocation-dir', beforeTasks: buildDirectory },
-  // Also for allocations of agents that left the directory open to all.
-  { name: 'allocation-access', always: true, beforeTasks: limitAccess },
-  { name: 'sticky-disk', beforeTasks: moveData },
-  { name: 'cores', always: true, beforeTasks: reserveCores },
-  { name: 'network', always: true, beforeTasks: setUpNetwork },
+  { name: 'await-predecessors', prepare: awaitPredecessors },
+  { name: 'allocation-dir', prepare: buildDirectory },
+  // Also runs for allocations of older agents, which left the directory world-readable.
+  { name: 'allocation-access', runsOnRestore: true, prepare: setDirectoryAccess },
+  { name: 'sticky-disk', prepare: migrateData },
+  { name: 'cores', runsOnRestore: true, prepare: reserveCores },
+  { name: 'network', runsOnRestore: true, prepare: setUpNetwork },
 ]
 
-/** What this allocation replaces or pushed away must be gone first: it may hold the same ports. */
+/**
+ * Waits until the replaced and preempted allocations have terminated: they may use the same ports.
+ */
 async function awaitPredecessors(context: AllocationHookContext): Promise<void> {
   const { PreviousAllocation, PreemptedAllocations } = context.assignment.allocation
   const predecessors = [PreviousAllocation, ...(PreemptedAllocations ?? [])].filter(
     (id) => id !== '',
   )
-  const gone = Promise.all(predecessors.map((id) => context.endOf(id)))
-  const { promise: stopped, resolve } = Promise.withResolvers<void>()
+  const terminated = Promise.all(predecessors.map((id) => context.awaitTermination(id)))
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
   context.signal.addEventListener('abort', () => resolve(), { once: true })
-  await Promise.race([gone, stopped])
+  await Promise.race([terminated, aborted])
 }
 
-async function buildDirectory({ assignment, host }: AllocationHookContext): Promise<void> {
-  await host.workspace.buildAllocation(assignment.allocation.ID)
+async function buildDirectory({ assignment, agent }: AllocationHookContext): Promise<void> {
+  await agent.workspace.createAllocationDirs(assignment.allocation.ID)
 }
 
 /**
- * Isolated tasks and containers have the directories mounted for them by root. Only a task without
- * isolation that runs as another user than the agent walks to its directories by their paths.
+ * Isolated tasks and containers get their directories mounted by root. Only a task without
+ * isolation that runs as another user than the agent accesses its directories by path.
  */
-async function limitAccess({ assignment, host }: AllocationHookContext): Promise<void> {
+async function setDirectoryAccess({ assignment, agent }: AllocationHookContext): Promise<void> {
   const { allocation, group } = assignment
   const isTraversable = group.Tasks.some(({ Driver, User }) => {
-    return User !== '' && (host.drivers.get(Driver)?.isolation ?? 'none') === 'none'
+    return User !== '' && (agent.drivers.get(Driver)?.isolation ?? 'none') === 'none'
   })
-  await host.workspace.setTraversable(allocation.ID, isTraversable)
+  await agent.workspace.setTraversable(allocation.ID, isTraversable)
 }
 
 /**
- * Best effort. Data that cannot be moved must not keep the allocation from starting; it begins with
- * none.
+ * Migrates or moves the data of the previous allocation, best effort: an allocation whose data
+ * cannot be moved starts without it.
  */
-async function moveData({ assignment, host, signal }: AllocationHookContext): Promise<void> {
+async function migrateData({ assignment, agent, signal }: AllocationHookContext): Promise<void> {
   const { allocation, group } = assignment
   const { PreviousAllocation: previous } = allocation
-  const isKept = group.EphemeralDisk?.Sticky === true || group.EphemeralDisk?.Migrate === true
-  if (previous === '' || !isKept) return
-  const tasks = group.Tasks.map(({ Name }) => Name).filter(isDirectoryName)
-  const { migrations } = host
-  const isElsewhere = migrations?.isHere(previous) === false
-  if (isElsewhere && !group.EphemeralDisk?.Migrate) return
-  const moved = isElsewhere
+  const keepsData = group.EphemeralDisk?.Sticky === true || group.EphemeralDisk?.Migrate === true
+  if (previous === '' || !keepsData) return
+  const tasks = group.Tasks.map(({ Name }) => Name).filter(isValidTaskDirectoryName)
+  const { migrations } = agent
+  const isOnOtherNode = migrations?.isLocal(previous) === false
+  if (isOnOtherNode && !group.EphemeralDisk?.Migrate) return
+  const migration = isOnOtherNode
     ? migrations.fetch(allocation.ID, tasks, signal)
-    : host.workspace.moveData(previous, allocation.ID, tasks)
-  await moved.catch((thrown: unknown) => {
+    : agent.workspace.adoptData(previous, allocation.ID, tasks)
+  await migration.catch((thrown: unknown) => {
     const fields = { allocation: allocation.ID, previous, error: errorMessage(thrown) }
-    host.log.warn(fields, 'data of the previous allocation not moved')
+    agent.log.warn(fields, 'data of the previous allocation not moved')
   })
 }
 
-/** Other tasks leave the cores before the first task of this allocation starts. */
-async function reserveCores({ assignment, host }: AllocationHookContext): Promise<void> {
-  await host.cores?.reserve(assignment)
+/** Waits until other tasks have left the reserved cores. */
+async function reserveCores({ assignment, agent }: AllocationHookContext): Promise<void> {
+  await agent.coreReservations?.reserve(assignment)
 }
 
-/** The machine's own network needs nothing here. */
-async function setUpNetwork({ assignment, host }: AllocationHookContext): Promise<void> {
-  const mode = networkMode(assignment.group)
+/** Sets up the network of the group. The host network needs no setup. */
+async function setUpNetwork({ assignment, agent }: AllocationHookContext): Promise<void> {
+  const mode = networkModeOf(assignment.group)
   if (mode === 'host') return
-  if (mode === 'none') return setUpAlone({ assignment, host })
-  if (host.networks === undefined) {
+  if (mode === 'none') return setUpLoopbackOnly({ assignment, agent })
+  if (agent.networks === undefined) {
     throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
   }
   const { allocation, group } = assignment
-  await host.networks.setUp({
+  await agent.networks.setUp({
     allocationId: allocation.ID,
     mode,
-    ports: groupPorts(assignment),
-    cniArgs: cniArguments(group, groupEnvironment(assignment, host).interpolator),
+    ports: groupPortsOf(assignment),
+    cniArgs: resolveCniArguments(group, buildGroupEnvironment(assignment, agent).interpolator),
   })
 }
 
-/** An engine of containers keeps them off the network itself. */
-async function setUpAlone({ assignment, host }: NetworkContext): Promise<void> {
-  const drivers = assignment.group.Tasks.map(({ Driver }) => host.drivers.get(Driver))
+/** Sets up a loopback-only network. A container engine isolates its containers itself. */
+async function setUpLoopbackOnly({ assignment, agent }: NetworkContext): Promise<void> {
+  const drivers = assignment.group.Tasks.map(({ Driver }) => agent.drivers.get(Driver))
   if (drivers.every((driver) => driver?.isolation === 'image')) return
-  if (host.networks === undefined) {
+  if (agent.networks === undefined) {
     throw new Fault('network', 'this node cannot keep tasks off its own network')
   }
-  await host.networks.setUpAlone(assignment.allocation.ID)
+  await agent.networks.setUpLoopbackOnly(assignment.allocation.ID)
 }
 
-type NetworkContext = Pick<AllocationHookContext, 'assignment' | 'host'>
+type NetworkContext = Pick<AllocationHookContext, 'assignment' | 'agent'>
 
-/** When nothing of the allocation runs any more. Failures are logged: nobody is left to wait. */
-export async function tearDownNetwork({ assignment, host }: NetworkContext): Promise<void> {
+/**
+ * Tears the network down after all tasks have ended. Failures are only logged, because nothing
+ * waits for the result.
+ */
+export async function tearDownNetwork({ assignment, agent }: NetworkContext): Promise<void> {
   const { allocation, group } = assignment
-  await host.networks?.tearDown(allocation.ID).catch((thrown: unknown) => {
-    host.log.error(
+  await agent.networks?.tearDown(allocation.ID).catch((thrown: unknown) => {
+    agent.log.error(
       { allocation: allocation.ID, error: errorMessage(thrown) },
       'network not removed',
     )
   })
-  if (['host', 'none'].includes(networkMode(group))) return
+  if (['host', 'none'].includes(networkModeOf(group))) return
   for (const name of new Set(group.Tasks.map(({ Driver }) => Driver))) {
-    const left = host.drivers.get(name)?.leaveNetwork?.(allocation.ID)
-    await left?.catch((thrown: unknown) => {
+    const removal = agent.drivers.get(name)?.leaveNetwork?.(allocation.ID)
+    await removal?.catch((thrown: unknown) => {
       const fields = { allocation: allocation.ID, driver: name, error: errorMessage(thrown) }
-      host.log.warn(fields, 'pause container not removed yet')
+      agent.log.warn(fields, 'pause container not removed yet')
     })
   }
 }

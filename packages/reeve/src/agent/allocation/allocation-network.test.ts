@@ -3,18 +3,18 @@ import { test } from 'node:test'
 import { allocationId, anAssignment, pass, turn } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { AllocationNetwork, AllocationNetworks } from '../network/allocation-network.ts'
+import type { AllocationNetwork, NetworkManager } from '../network/allocation-network.ts'
 
 /** Networks that only remember what was asked of them. */
 function someNetworks(
   own: Partial<AllocationNetwork> = {},
-): AllocationNetworks & { readonly calls: string[] } {
+): NetworkManager & { readonly calls: string[] } {
   const calls: string[] = []
   const made = new Map<string, AllocationNetwork>()
   return {
     calls,
-    open: () => Promise.resolve(),
-    probe: () => Promise.resolve([{ mode: 'bridge', problem: undefined }]),
+    loadState: () => Promise.resolve(),
+    probeModes: () => Promise.resolve([{ mode: 'bridge', problem: undefined }]),
     find: (id) => made.get(id),
     setUp: ({ allocationId: id, mode, ports, cniArgs }) => {
       if (mode === 'cni/args') calls.push(JSON.stringify(cniArgs))
@@ -26,7 +26,7 @@ function someNetworks(
       made.set(id, network)
       return Promise.resolve(network)
     },
-    setUpAlone: (id) => {
+    setUpLoopbackOnly: (id) => {
       calls.push('alone')
       const where = { namespacePath: `/ns/${id}`, addressIPv6: '' }
       const network = { ...where, address: '', interfaceName: '' }
@@ -90,7 +90,7 @@ test('a group with a network of its own gets it before its tasks, and loses it a
     DNS: { Servers: ['10.0.0.53'], Searches: null, Options: null },
   })
   await bench.runner.destroy()
-  await bench.runner.ended
+  await bench.runner.terminated
   assert.deepEqual(networks.calls, ['up http', 'down'])
   // Not said any more: the servers keep what they were told.
   assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
@@ -112,7 +112,7 @@ for (const { mode, left } of LEAVES) {
       },
     })
     await bench.runner.destroy()
-    await bench.runner.ended
+    await bench.runner.terminated
     assert.deepEqual(networks.calls, left)
   })
 }
@@ -152,7 +152,7 @@ test('a group that wants no network shares one in which it is alone', async () =
   assert.equal('REEVE_ALLOC_IP_http' in (launch?.env ?? {}), false)
   assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
   await bench.runner.destroy()
-  await bench.runner.ended
+  await bench.runner.terminated
   assert.deepEqual(networks.calls, ['alone', 'down'])
 })
 
@@ -211,7 +211,7 @@ test('the arguments of CNI plug-ins have their references resolved', async () =>
     group: 'group',
     unknown: '${meta.nothing}',
   })
-  await runner.halt()
+  await runner.shutdown()
 })
 
 test('a reference cannot add an argument for CNI plug-ins', async () => {
@@ -223,5 +223,5 @@ test('a reference cannot add an argument for CNI plug-ins', async () => {
   assert.deepEqual(networks.calls, ['down'], 'no network was set up')
   const [event] = runner.task('web').state.Events.slice(-1)
   assert.match(event?.DisplayMessage ?? '', /"owner" has a semicolon in its value: "a;IP=10.0.0.1"/)
-  await runner.halt()
+  await runner.shutdown()
 })

@@ -123,7 +123,7 @@ test('prestart, sidecar, main, poststart and poststop begin in this order', asyn
   await sim.agent.stop()
 })
 
-test('a failed task ends its siblings, says who failed, and poststop still runs', async () => {
+test('a failed task kills its siblings with the reason, and poststop still runs', async () => {
   const tasks = [
     aTask({ Name: 'bad', Config: { run_for: '2s', exit_code: 1 } }),
     aTask({ Name: 'good' }),

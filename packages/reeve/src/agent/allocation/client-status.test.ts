@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { summarize } from './client-status.ts'
+import { clientStatusOf } from './lifecycle.ts'
 
 const STARTED = '2030-01-01T00:00:00Z'
 const pending = { State: 'pending', Failed: false, StartedAt: ZERO_TIME } as const
@@ -21,12 +21,12 @@ const cases = [
   { name: 'all ended well', states: [dead, dead], status: 'complete' },
 ]
 for (const c of cases) {
-  test(`summarize: ${c.name}`, () => assert.equal(summarize(c.states).ClientStatus, c.status))
+  test(`summarize: ${c.name}`, () => assert.equal(clientStatusOf(c.states).ClientStatus, c.status))
 }
 
 test('summarize: what waits to be started again has started before', () => {
-  const told = (...states: Parameters<typeof summarize>[0][]) =>
-    states.map((one) => summarize(one).ClientDescription)
+  const told = (...states: Parameters<typeof clientStatusOf>[0][]) =>
+    states.map((one) => clientStatusOf(one).ClientDescription)
   assert.deepEqual(told([pending, pending], [restarting], [pending, dead]), [
     'No tasks have started',
     'No tasks are running',

@@ -3,32 +3,32 @@ import { test } from 'node:test'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { anAssignment, type AssignmentFields } from '../../../test/build/agent.ts'
 import { taskEvent } from '../task/task-event.ts'
-import { healthRuleOf, judgeHealth, type JudgedTask } from './health.ts'
+import { healthCriteriaOf, evaluateHealth, type TaskHealthInput } from './health-tracker.ts'
 import type { Stage } from './lifecycle.ts'
 
 const START_MS = Date.parse('2026-01-01T00:00:00Z')
 const RULE = { deploymentId: 'd', minHealthyMs: 10_000, deadlineMs: 60_000 }
 
 /** A task by its stage, and how many seconds after the start it began to run. */
-function running(stage: Stage = 'main', atS = 0): JudgedTask {
+function running(stage: Stage = 'main', atS = 0): TaskHealthInput {
   const StartedAt = isoFromMs(START_MS + atS * 1_000)
   return { name: stage, stage, state: { State: 'running', Failed: false, StartedAt, Paused: '' } }
 }
-function pending(stage: Stage = 'main'): JudgedTask {
+function pending(stage: Stage = 'main'): TaskHealthInput {
   return {
     name: stage,
     stage,
     state: { State: 'pending', Failed: false, StartedAt: ZERO_TIME, Paused: '' },
   }
 }
-function dead(stage: Stage, Failed = false): JudgedTask {
+function dead(stage: Stage, Failed = false): TaskHealthInput {
   const StartedAt = isoFromMs(START_MS)
   return { name: stage, stage, state: { State: 'dead', Failed, StartedAt, Paused: '' } }
 }
 
 const cases: readonly {
   name: string
-  tasks: readonly JudgedTask[]
+  tasks: readonly TaskHealthInput[]
   /** Seconds since the start. */
   at: number
   want: 'healthy' | 'unhealthy' | number
@@ -87,14 +87,14 @@ const cases: readonly {
 for (const { name, tasks, at, want } of cases)
   test(`health: ${name}`, () => {
     const nowMs = START_MS + at * 1_000
-    const verdict = judgeHealth(RULE, tasks, { nowMs, sinceMs: START_MS })
+    const verdict = evaluateHealth(RULE, tasks, { nowMs, startedMs: START_MS })
     if (typeof want === 'string') assert.equal(verdict.kind, want)
     else assert.deepEqual(verdict, { kind: 'undecided', nextMs: START_MS + want * 1_000 })
   })
 
-test('health: who is late is told for each task what was missing', () => {
+test('health: a missed deadline names the reason per task', () => {
   const tasks = [running('main', 55), pending('poststart'), dead('prestart')]
-  const verdict = judgeHealth(RULE, tasks, { nowMs: START_MS + 60_000, sinceMs: START_MS })
+  const verdict = evaluateHealth(RULE, tasks, { nowMs: START_MS + 60_000, startedMs: START_MS })
   assert.deepEqual(verdict, {
     kind: 'unhealthy',
     reasons: [
@@ -111,7 +111,7 @@ test('health: a task that is late says which data its templates wait for', () =>
   const task = pending()
   const event = taskEvent('Template', START_MS, { Message: 'Missing: variable(app/db)' })
   const waiting = { ...task, state: { ...task.state, Events: [event] } }
-  const verdict = judgeHealth(RULE, [waiting], { nowMs: START_MS + 60_000, sinceMs: START_MS })
+  const verdict = evaluateHealth(RULE, [waiting], { nowMs: START_MS + 60_000, startedMs: START_MS })
   const reason = 'Task not running by healthy_deadline of 1m0s: Missing: variable(app/db)'
   assert.deepEqual(verdict, { kind: 'unhealthy', reasons: [{ task: 'main', reason }] })
 })
@@ -131,10 +131,10 @@ for (const { name, says, ...found } of lateChecks)
   test(`health: a late check is told with ${name}`, () => {
     const checks = {
       passingSinceMs: undefined,
-      late: [{ task: '', check: 'alive', ...found }],
+      notPassing: [{ task: '', check: 'alive', ...found }],
     }
-    const times = { nowMs: START_MS + 60_000, sinceMs: START_MS, checks }
-    const verdict = judgeHealth({ ...RULE, usesChecks: true }, [running('main', 1)], times)
+    const times = { nowMs: START_MS + 60_000, startedMs: START_MS, checks }
+    const verdict = evaluateHealth({ ...RULE, requiresChecks: true }, [running('main', 1)], times)
     assert.deepEqual(verdict, {
       kind: 'unhealthy',
       reasons: [{ task: 'main', reason: `Services not healthy by deadline: alive${says}` }],
@@ -190,5 +190,5 @@ const watched: readonly { name: string; fields: AssignmentFields; want: number |
 ]
 for (const { name, fields, want } of watched)
   test(`health: an allocation ${name}`, () => {
-    assert.equal(healthRuleOf(anAssignment(fields))?.minHealthyMs, want)
+    assert.equal(healthCriteriaOf(anAssignment(fields))?.minHealthyMs, want)
   })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decideGroup, stageOf, type Stage, type TaskInGroup } from './lifecycle.ts'
+import { coordinateTasks, stageOf, type Stage, type CoordinatedTask } from './lifecycle.ts'
 
 type Short = readonly [name: string, stage: Stage, state: string, leader?: 'leader']
 
 /** `new`: not admitted; `pending`: admitted and not running. */
-function task([name, stage, state, leader]: Short): TaskInGroup {
+function task([name, stage, state, leader]: Short): CoordinatedTask {
   const State = state === 'running' ? 'running' : state.startsWith('dead') ? 'dead' : 'pending'
   return {
     name,
     stage,
-    leader: leader === 'leader',
-    admitted: state !== 'new',
+    isLeader: leader === 'leader',
+    isAdmitted: state !== 'new',
     state: { State, Failed: state === 'dead-failed' },
   }
 }
@@ -190,10 +190,10 @@ const cases: readonly {
 ]
 for (const c of cases) {
   test(`decideGroup: ${c.name}`, () => {
-    const decision = decideGroup(c.tasks.map(task))
+    const decision = coordinateTasks(c.tasks.map(task))
     assert.deepEqual(decision.admit, c.admit ?? [])
-    assert.equal(decision.end?.kind, c.end)
-    assert.equal(decision.done, c.done ?? false)
+    assert.equal(decision.killReason?.kind, c.end)
+    assert.equal(decision.isDone, c.done ?? false)
   })
 }
 
@@ -218,15 +218,15 @@ test('decideGroup: a group that is ending lets nobody in, and no dead task begin
           leader === undefined ? [`t${index}`, stage, state] : [`t${index}`, stage, state, leader],
         )
       })
-      const decision = decideGroup(tasks)
-      if (decision.end !== undefined) assert.deepEqual(decision.admit, [])
+      const decision = coordinateTasks(tasks)
+      if (decision.killReason !== undefined) assert.deepEqual(decision.admit, [])
       for (const name of decision.admit) {
         const admitted = tasks.find((one) => one.name === name)
-        assert.equal(admitted?.admitted, false)
+        assert.equal(admitted?.isAdmitted, false)
         assert.notEqual(admitted?.state.State, 'dead')
       }
       assert.equal(
-        decision.done,
+        decision.isDone,
         tasks.every((one) => one.state.State === 'dead'),
       )
     }),

@@ -1,6 +1,10 @@
-import type { TaskState } from '@reeve/contract'
+import type { ClientStatus, TaskState } from '@reeve/contract'
+import { msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { isBatchType } from '../../model/index.ts'
+import type { Assignment } from '../assignment.ts'
+import type { KillRequest } from '../task/task-control.ts'
 
-/** When in the life of its group a task runs. */
+/** Lifecycle stage of a task. */
 export type Stage =
   | 'prestart'
   | 'prestart-sidecar'
@@ -9,69 +13,74 @@ export type Stage =
   | 'poststart-sidecar'
   | 'poststop'
 
-/** What the decision needs to know of one task. */
-export interface TaskInGroup {
+/** State of a task that the decision needs. */
+export interface CoordinatedTask {
   readonly name: string
   readonly stage: Stage
-  readonly leader: boolean
+  readonly isLeader: boolean
   readonly state: Pick<TaskState, 'State' | 'Failed'>
-  /** Whether it was let through its gate; gates never close again. */
-  readonly admitted: boolean
+  /** Whether the task was allowed to start; this is never revoked. */
+  readonly isAdmitted: boolean
 }
 
 interface GroupDecision {
-  /** Tasks that may begin now. */
+  /** Tasks that may start now. */
   readonly admit: readonly string[]
-  /** Everything that still lives, except poststop tasks, must end for this reason. */
-  readonly end: EndReason | undefined
-  /** Nothing of the group will run again. */
-  readonly done: boolean
+  /** Reason to kill all live tasks except poststop tasks. */
+  readonly killReason: GroupKillReason | undefined
+  /** No task of the group will run again. */
+  readonly isDone: boolean
 }
 
-export type EndReason =
+export type GroupKillReason =
   | { readonly kind: 'leader-dead' }
   | { readonly kind: 'sibling-failed'; readonly sibling: string }
   | { readonly kind: 'main-dead' }
 
-/** Decides again after each change of a task's state. */
-export function decideGroup(tasks: readonly TaskInGroup[]): GroupDecision {
-  const beforeStop = tasks.filter((task) => task.stage !== 'poststop')
-  const over = beforeStop.every(isDead)
-  const end = over ? undefined : reasonToEnd(beforeStop)
-  const open = openStages(tasks, over)
-  const admit = tasks.filter((task) => !task.admitted && !isDead(task) && open.has(task.stage))
+/** Decides after each change of a task's state. */
+export function coordinateTasks(tasks: readonly CoordinatedTask[]): GroupDecision {
+  const beforePoststop = tasks.filter((task) => task.stage !== 'poststop')
+  const areAllDead = beforePoststop.every(isDead)
+  const killReason = areAllDead ? undefined : groupKillReason(beforePoststop)
+  const allowedStages = stagesAllowedToStart(tasks, areAllDead)
+  const admit = tasks.filter(
+    (task) => !task.isAdmitted && !isDead(task) && allowedStages.has(task.stage),
+  )
   return {
-    // A group that is being ended lets nobody in any more.
-    admit: end === undefined ? admit.map((task) => task.name) : [],
-    end,
-    done: tasks.every(isDead),
+    // No task is started in a group that is being stopped.
+    admit: killReason === undefined ? admit.map((task) => task.name) : [],
+    killReason,
+    isDone: tasks.every(isDead),
   }
 }
 
-/** The leader's end comes before any other reason. */
-function reasonToEnd(tasks: readonly TaskInGroup[]): EndReason | undefined {
-  if (tasks.some((task) => task.leader && isDead(task))) return { kind: 'leader-dead' }
+/** The end of the leader takes precedence over other reasons. */
+function groupKillReason(tasks: readonly CoordinatedTask[]): GroupKillReason | undefined {
+  if (tasks.some((task) => task.isLeader && isDead(task))) return { kind: 'leader-dead' }
   const failed = tasks.find((task) => isDead(task) && task.state.Failed)
   if (failed !== undefined) return { kind: 'sibling-failed', sibling: failed.name }
-  const living = tasks.filter((task) => !isDead(task))
-  return living.every((task) => SIDECARS.has(task.stage)) ? { kind: 'main-dead' } : undefined
+  const liveTasks = tasks.filter((task) => !isDead(task))
+  return liveTasks.every((task) => SIDECARS.has(task.stage)) ? { kind: 'main-dead' } : undefined
 }
 
-function openStages(tasks: readonly TaskInGroup[], over: boolean): ReadonlySet<Stage> {
-  if (over) return new Set<Stage>(['poststop'])
-  const open = new Set<Stage>(['prestart', 'prestart-sidecar'])
-  const at = (stage: Stage) => tasks.filter((task) => task.stage === stage)
-  const mains = at('main')
-  const ready =
-    at('prestart').every((task) => isDead(task) && !task.state.Failed) &&
-    at('prestart-sidecar').every((task) => task.state.State === 'running')
-  // A sidecar between two runs must not shut out what was let in before.
-  if (!ready && !mains.some((task) => task.admitted)) return open
-  open.add('main')
-  if (mains.every((task) => task.state.State !== 'pending')) {
-    open.add('poststart').add('poststart-sidecar')
+function stagesAllowedToStart(
+  tasks: readonly CoordinatedTask[],
+  areAllDead: boolean,
+): ReadonlySet<Stage> {
+  if (areAllDead) return new Set<Stage>(['poststop'])
+  const stages = new Set<Stage>(['prestart', 'prestart-sidecar'])
+  const inStage = (stage: Stage) => tasks.filter((task) => task.stage === stage)
+  const mainTasks = inStage('main')
+  const arePrestartsDone =
+    inStage('prestart').every((task) => isDead(task) && !task.state.Failed) &&
+    inStage('prestart-sidecar').every((task) => task.state.State === 'running')
+  // A sidecar that is restarting must not block tasks that were already allowed to start.
+  if (!arePrestartsDone && !mainTasks.some((task) => task.isAdmitted)) return stages
+  stages.add('main')
+  if (mainTasks.every((task) => task.state.State !== 'pending')) {
+    stages.add('poststart').add('poststart-sidecar')
   }
-  return open
+  return stages
 }
 
 const SIDECARS: ReadonlySet<Stage> = new Set<Stage>(['prestart-sidecar', 'poststart-sidecar'])
@@ -80,11 +89,54 @@ export function isSidecar(stage: Stage): boolean {
   return SIDECARS.has(stage)
 }
 
-function isDead(task: TaskInGroup): boolean {
+function isDead(task: CoordinatedTask): boolean {
   return task.state.State === 'dead'
 }
 
-/** An unknown hook is refused by validation; here it counts as a main task. */
+/** Groups the tasks in the order of their kill: the leader, the other tasks, the sidecars. */
+export function inKillOrder<Task extends Pick<CoordinatedTask, 'stage' | 'isLeader'>>(
+  tasks: readonly Task[],
+): readonly (readonly Task[])[] {
+  return [
+    tasks.filter((task) => task.isLeader && !isSidecar(task.stage)),
+    tasks.filter((task) => !task.isLeader && !isSidecar(task.stage)),
+    tasks.filter((task) => isSidecar(task.stage)),
+  ]
+}
+
+/** Cause that the events of the killed tasks name; none if the servers stop the allocation. */
+export function killCauseOf(reason: GroupKillReason | undefined): Pick<KillRequest, 'cause'> {
+  switch (reason?.kind) {
+    case 'leader-dead':
+      return { cause: { type: 'Leader Task Dead' } }
+    case 'sibling-failed':
+      return {
+        cause: { type: 'Sibling Task Failed', fields: { FailedSibling: reason.sibling } },
+      }
+    case 'main-dead':
+      return { cause: { type: 'Main Tasks Dead' } }
+    case undefined:
+      return {}
+  }
+}
+
+/**
+ * Time that `max_run_duration` leaves a batch allocation, counted from its creation; undefined if
+ * its duration is not limited.
+ */
+export function remainingRunMs(
+  { allocation, group, job }: Assignment,
+  nowMs: number,
+): number | undefined {
+  const limitNs = group.MaxRunDuration ?? 0
+  if (limitNs <= 0 || !isBatchType(job.Type)) return undefined
+  const limitMs = msFromNs(limitNs)
+  // The clocks of servers and nodes may differ: never wait longer than the whole duration.
+  const remainingMs = Math.min(limitMs, msFromNs(allocation.CreateTime) + limitMs - nowMs)
+  return Math.max(0, remainingMs)
+}
+
+/** Unknown hooks are rejected by validation and treated as main tasks here. */
 export function stageOf(
   lifecycle: { readonly Hook: string; readonly Sidecar: boolean } | null,
 ): Stage {
@@ -97,5 +149,40 @@ export function stageOf(
       return 'poststop'
     default:
       return 'main'
+  }
+}
+
+export interface AllocationStatus {
+  readonly ClientStatus: ClientStatus
+  readonly ClientDescription: string
+}
+
+const STATUS_DESCRIPTIONS = {
+  pending: 'No tasks have started',
+  running: 'Tasks are running',
+  complete: 'All tasks have completed',
+  failed: 'Failed tasks',
+} as const
+/** Description while tasks wait for a restart or for the next lifecycle stage. */
+const NO_TASK_RUNNING = 'No tasks are running'
+
+/** Derives the client status of an allocation from its tasks, in this order of precedence. */
+export function clientStatusOf(
+  states: Iterable<Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>>,
+): AllocationStatus {
+  const tasks = [...states]
+  const hasTaskIn = (state: TaskState['State']) => tasks.some((task) => task.State === state)
+  const status = tasks.some((task) => task.State === 'dead' && task.Failed)
+    ? 'failed'
+    : hasTaskIn('running')
+      ? 'running'
+      : hasTaskIn('pending')
+        ? 'pending'
+        : 'complete'
+  const hasStartedBefore =
+    status === 'pending' && tasks.some((task) => task.StartedAt !== ZERO_TIME)
+  return {
+    ClientStatus: status,
+    ClientDescription: hasStartedBefore ? NO_TASK_RUNNING : STATUS_DESCRIPTIONS[status],
   }
 }

@@ -10,7 +10,7 @@ import {
   type Simulation,
 } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
-import { FRESH_TRACKER } from '../task/restart-policy.ts'
+import { INITIAL_TRACKER } from '../task/restart-policy.ts'
 
 const ID = allocationId(1)
 const MINUTE_MS = 60_000
@@ -64,14 +64,14 @@ test('an agent that takes over a paused task waits on, or starts it when its win
   const { runner } = first
   const { state } = runner.task('web')
   assert.equal(state.Paused, 'scheduled_pause')
-  await runner.halt()
-  const record = { state, attempt: 0, handle: null, restarts: FRESH_TRACKER, hooksDone: [] }
+  await runner.shutdown()
+  const record = { state, attempt: 0, handle: null, restarts: INITIAL_TRACKER, hooksDone: [] }
   const next = await aRunner(assignment, { records: { web: record } })
   assert.deepEqual(next.events('web'), first.events('web'), 'nothing is said twice')
   await pass(next.clock, 10 * MINUTE_MS)
   assert.equal(next.runner.task('web').state.State, 'running')
   assert.equal(next.runner.task('web').state.Paused, '')
-  await next.runner.halt()
+  await next.runner.shutdown()
 })
 
 test('a schedule that changes is followed at once', async () => {
@@ -136,7 +136,7 @@ test('a user overrides a schedule: run outside the window, pause inside it, foll
     bench.events('web').filter((type) => type === 'Pausing' || type === 'Running'),
     ['Pausing', 'Running', 'Pausing', 'Pausing', 'Running'],
   )
-  await runner.halt()
+  await runner.shutdown()
 })
 
 test('an override outlives the agent, and the same one again adds no event', async () => {
@@ -146,11 +146,11 @@ test('an override outlives the agent, and the same one again adds no event', asy
   await runner.task('web').overrideSchedule('pause')
   await runner.task('web').overrideSchedule('pause')
   await pass(first.clock, MINUTE_MS)
-  await runner.halt()
+  await runner.shutdown()
   const { state } = runner.task('web')
   assert.equal(state.Paused, 'force_pause')
   assert.equal(first.events('web').filter((type) => type === 'Pausing').length, 1)
-  const record = { state, attempt: 1, handle: null, restarts: FRESH_TRACKER, hooksDone: [] }
+  const record = { state, attempt: 1, handle: null, restarts: INITIAL_TRACKER, hooksDone: [] }
   const next = await aRunner(assignment, { records: { web: record } })
   await pass(next.clock, HOUR_MS)
   assert.equal(next.runner.task('web').state.State, 'pending')
@@ -158,7 +158,7 @@ test('an override outlives the agent, and the same one again adds no event', asy
   await next.runner.task('web').overrideSchedule('scheduled')
   await pass(next.clock, MINUTE_MS)
   assert.equal(next.runner.task('web').state.State, 'running')
-  await next.runner.halt()
+  await next.runner.shutdown()
 })
 
 test('an override ends with the task and with its schedule', async () => {

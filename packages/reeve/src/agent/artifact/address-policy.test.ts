@@ -49,7 +49,15 @@ async function download(t: TestContext, address: string, policy: AddressPolicy):
   const path = join(await temporaryDirectory(t), 'download')
   const budget = new DiskBudget({ bytesMax: 2 ** 20, totalBytes: 2 ** 20, entriesMax: 1 })
   const { signal } = new AbortController()
-  await fetchHttp({ address, headers: {}, insecure: false, policy, path, budget, signal })
+  await fetchHttp({
+    address,
+    headers: {},
+    skipsTlsVerification: false,
+    policy,
+    path,
+    budget,
+    signal,
+  })
   return readFile(path, 'utf8')
 }
 

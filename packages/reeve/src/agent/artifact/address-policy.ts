@@ -8,7 +8,7 @@ export interface ResolvedAddress {
   readonly family: number
 }
 
-export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>
+export type ResolveHost = (host: string) => Promise<readonly ResolvedAddress[]>
 
 export interface AddressPolicy {
   /** Whether loopback, link-local and unspecified addresses may be reached. */
@@ -16,14 +16,14 @@ export interface AddressPolicy {
   /** Ends the refusal of a local address; by default it says how to permit one for artifacts. */
   readonly hint?: string
   /** The system's resolver unless given. */
-  readonly resolve?: Resolve
+  readonly resolve?: ResolveHost
 }
 
 /**
  * Addresses that only this machine, its link or its cloud provider answers at. A task without a
  * network of its own must not reach them by way of the agent.
  */
-const LOCAL = new BlockList()
+const LOCAL_ADDRESSES = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
@@ -32,7 +32,7 @@ for (const [network, prefix] of [
   ['100.100.100.200', 32],
   ['168.63.129.16', 32],
 ] as const)
-  LOCAL.addSubnet(network, prefix, 'ipv4')
+  LOCAL_ADDRESSES.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of [
   // Unspecified, loopback, and IPv4 addresses in the form `::127.0.0.1`.
   ['::', 96],
@@ -45,13 +45,13 @@ for (const [network, prefix] of [
   ['64:ff9b::7f00:0', 104],
   ['64:ff9b::a9fe:0', 112],
 ] as const)
-  LOCAL.addSubnet(network, prefix, 'ipv6')
+  LOCAL_ADDRESSES.addSubnet(network, prefix, 'ipv6')
 
 /** The form `::ffff:127.0.0.1` counts as the IPv4 address in it. */
 export function isLocalAddress(address: string): boolean {
-  const [plain = ''] = address.split('%')
-  const family = isIP(plain)
-  return family !== 0 && LOCAL.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+  const [withoutZone = ''] = address.split('%')
+  const family = isIP(withoutZone)
+  return family !== 0 && LOCAL_ADDRESSES.check(withoutZone, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 /**
@@ -59,25 +59,27 @@ export function isLocalAddress(address: string): boolean {
  * connects to what it yields, so a name cannot resolve to another address between check and use.
  * One local address among several rejects the name.
  */
-export function policyLookup(policy: AddressPolicy, describe: string): LookupFunction {
+export function newPolicyLookup(policy: AddressPolicy, sourceDescription: string): LookupFunction {
   const resolve = policy.resolve ?? systemResolve
   const resolveAllowed = async (host: string): Promise<readonly ResolvedAddress[]> => {
     const addresses = await resolve(host)
-    for (const { address } of addresses) requireAllowed(address, policy, describe)
+    for (const { address } of addresses) requireAllowedAddress(address, policy, sourceDescription)
     return addresses
   }
-  const answer = async (...[host, options, done]: Parameters<LookupFunction>): Promise<void> => {
+  const lookUp = async (
+    ...[host, options, callback]: Parameters<LookupFunction>
+  ): Promise<void> => {
     const addresses = await resolveAllowed(host).catch(toError)
     if (addresses instanceof Error) {
-      done(addresses, '', 0)
+      callback(addresses, '', 0)
       return
     }
-    const [first] = addresses
-    if (options.all === true) done(null, [...addresses])
-    else if (first !== undefined) done(null, first.address, first.family)
-    else done(new Error(`${host} has no address`), '', 0)
+    const [firstAddress] = addresses
+    if (options.all === true) callback(null, [...addresses])
+    else if (firstAddress !== undefined) callback(null, firstAddress.address, firstAddress.family)
+    else callback(new Error(`${host} has no address`), '', 0)
   }
-  return (host, options, done) => void answer(host, options, done)
+  return (host, options, callback) => void lookUp(host, options, callback)
 }
 
 function toError(thrown: unknown): Error {
@@ -88,12 +90,17 @@ function toError(thrown: unknown): Error {
  * Fault `task-artifact` for a local address. Names pass: the runtime calls a lookup for names only,
  * so a host that may be an address is checked here first.
  */
-export function requireAllowed(host: string, policy: AddressPolicy, describe: string): void {
-  if (!policy.allowsLocal && isLocalAddress(host)) throw localFault(policy, describe, host)
+export function requireAllowedAddress(
+  host: string,
+  policy: AddressPolicy,
+  sourceDescription: string,
+): void {
+  if (!policy.allowsLocal && isLocalAddress(host))
+    throw localAddressFault(policy, sourceDescription, host)
 }
 
 /** Without the brackets that an IPv6 address has in a URL. */
-export function hostOf(hostname: string): string {
+export function unbracketHost(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
@@ -101,10 +108,14 @@ function systemResolve(host: string): Promise<readonly ResolvedAddress[]> {
   return resolveName(host, { all: true })
 }
 
-const ARTIFACT_HINT =
+const ALLOW_LOCAL_HINT =
   'which this node does not allow (client.artifact.allow_local = true permits it)'
 
 /** The beginning of the message names the source: `Artifact source http://host/file`. */
-function localFault({ hint = ARTIFACT_HINT }: AddressPolicy, describe: string, address: string) {
-  return new Fault('task-artifact', `${describe} resolves to ${address}, ${hint}`)
+function localAddressFault(
+  { hint = ALLOW_LOCAL_HINT }: AddressPolicy,
+  sourceDescription: string,
+  address: string,
+) {
+  return new Fault('task-artifact', `${sourceDescription} resolves to ${address}, ${hint}`)
 }

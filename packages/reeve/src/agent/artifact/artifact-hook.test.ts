@@ -15,7 +15,7 @@ import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { DiskWorkspace } from '../store/workspace.ts'
-import { taskHooks } from '../task/task-hooks.ts'
+import { buildTaskHooks } from '../task/task-hooks.ts'
 import type { ArtifactSettings } from './fetch-artifact.ts'
 
 interface Bench extends RunnerBench {
@@ -54,7 +54,7 @@ async function aBench(t: TestContext, options: BenchOptions): Promise<Bench> {
   const artifacts = { allowsLocal: true, ...options.settings }
   const bench = await aRunner(anAssignment({ tasks, group: { EphemeralDisk } }), {
     workspace,
-    taskHooks: taskHooks({ artifacts }),
+    taskHooks: buildTaskHooks({ artifacts }),
   })
   ending.push(() => bench.runner.destroy())
   return {

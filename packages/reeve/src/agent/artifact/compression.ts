@@ -7,80 +7,80 @@ import { archiveFault } from './unpack.ts'
 
 export type Compression = 'none' | 'gz' | 'bz2' | 'xz' | 'zst'
 
-/** How a download is packed; undefined: it is a plain file. */
+/** Format of a download; undefined for a plain file. */
 export interface ArchiveFormat {
   readonly archive: 'tar' | 'zip' | undefined
   readonly compression: Compression
-  /** What names such a download: `.tar.gz`. */
-  readonly ending: string
+  /** File name extension: `.tar.gz`. */
+  readonly extension: string
 }
 
 /** Longer endings first. */
 const ARCHIVE_FORMATS: readonly ArchiveFormat[] = [
-  { ending: '.tar.gz', archive: 'tar', compression: 'gz' },
-  { ending: '.tgz', archive: 'tar', compression: 'gz' },
-  { ending: '.tar.bz2', archive: 'tar', compression: 'bz2' },
-  { ending: '.tbz2', archive: 'tar', compression: 'bz2' },
-  { ending: '.tar.xz', archive: 'tar', compression: 'xz' },
-  { ending: '.txz', archive: 'tar', compression: 'xz' },
-  { ending: '.tar.zst', archive: 'tar', compression: 'zst' },
-  { ending: '.tzst', archive: 'tar', compression: 'zst' },
-  { ending: '.tar', archive: 'tar', compression: 'none' },
-  { ending: '.zip', archive: 'zip', compression: 'none' },
-  { ending: '.gz', archive: undefined, compression: 'gz' },
-  { ending: '.bz2', archive: undefined, compression: 'bz2' },
-  { ending: '.xz', archive: undefined, compression: 'xz' },
-  { ending: '.zst', archive: undefined, compression: 'zst' },
+  { extension: '.tar.gz', archive: 'tar', compression: 'gz' },
+  { extension: '.tgz', archive: 'tar', compression: 'gz' },
+  { extension: '.tar.bz2', archive: 'tar', compression: 'bz2' },
+  { extension: '.tbz2', archive: 'tar', compression: 'bz2' },
+  { extension: '.tar.xz', archive: 'tar', compression: 'xz' },
+  { extension: '.txz', archive: 'tar', compression: 'xz' },
+  { extension: '.tar.zst', archive: 'tar', compression: 'zst' },
+  { extension: '.tzst', archive: 'tar', compression: 'zst' },
+  { extension: '.tar', archive: 'tar', compression: 'none' },
+  { extension: '.zip', archive: 'zip', compression: 'none' },
+  { extension: '.gz', archive: undefined, compression: 'gz' },
+  { extension: '.bz2', archive: undefined, compression: 'bz2' },
+  { extension: '.xz', archive: undefined, compression: 'xz' },
+  { extension: '.zst', archive: undefined, compression: 'zst' },
 ]
 
 /**
- * By the option `archive` when it is given (`false`, `0` and the like: keep it packed), else by the
- * end of the name.
+ * Format by the option `archive` (`false`, `0` and similar keep the file packed), otherwise by the
+ * file name.
  */
 export function archiveFormatOf(
   name: string,
   option: string | undefined,
 ): ArchiveFormat | undefined {
   if (option === undefined || option === '' || /^(true|1)$/i.test(option)) {
-    return ARCHIVE_FORMATS.find(({ ending }) => name.toLowerCase().endsWith(ending))
+    return ARCHIVE_FORMATS.find(({ extension }) => name.toLowerCase().endsWith(extension))
   }
   if (/^(false|0|f)$/i.test(option)) return undefined
-  const found = ARCHIVE_FORMATS.find(({ ending }) => ending === `.${option.toLowerCase()}`)
-  if (found !== undefined) return found
+  const format = ARCHIVE_FORMATS.find(({ extension }) => extension === `.${option.toLowerCase()}`)
+  if (format !== undefined) return format
   throw archiveFault(`${JSON.stringify(option)} is not a kind of archive that is known here`)
 }
 
-/** The unpacked bytes. Leaving early ends the work. */
+/** Decompressed bytes. Ending the iteration early stops the decompression. */
 export async function* decompress(
-  packed: Readable,
+  compressed: Readable,
   compression: Compression,
 ): AsyncGenerator<Uint8Array> {
   switch (compression) {
     case 'none':
-      yield* packed
+      yield* compressed
       return
     case 'gz':
-      yield* through(packed, createGunzip())
+      yield* decompressWith(compressed, createGunzip())
       return
     case 'zst':
-      yield* through(packed, createZstdDecompress())
+      yield* decompressWith(compressed, createZstdDecompress())
       return
     case 'bz2':
-      yield* byProgram(packed, 'bzip2')
+      yield* decompressWithProgram(compressed, 'bzip2')
       return
     case 'xz':
-      yield* byProgram(packed, 'xz')
+      yield* decompressWithProgram(compressed, 'xz')
       return
   }
 }
 
-async function* through(
+async function* decompressWith(
   packed: Readable,
-  inflate: NodeJS.ReadWriteStream & { destroy(error?: Error): void },
+  decompressor: NodeJS.ReadWriteStream & { destroy(error?: Error): void },
 ): AsyncGenerator<Uint8Array> {
-  packed.on('error', (error) => inflate.destroy(error))
+  packed.on('error', (error) => decompressor.destroy(error))
   try {
-    for await (const piece of packed.pipe(inflate)) {
+    for await (const piece of packed.pipe(decompressor)) {
       // Without an encoding every piece is bytes.
       if (typeof piece !== 'string') yield piece
     }
@@ -88,30 +88,33 @@ async function* through(
     throw archiveFault(`the download cannot be unpacked: ${errorMessage(thrown)}`)
   } finally {
     packed.destroy()
-    inflate.destroy()
+    decompressor.destroy()
   }
 }
 
-/** What the runtime cannot unpack itself, a program of the machine does where there is one. */
-async function* byProgram(packed: Readable, program: string): AsyncGenerator<Uint8Array> {
+/** Formats that the runtime does not support are decompressed by a program of the machine. */
+async function* decompressWithProgram(
+  packed: Readable,
+  program: string,
+): AsyncGenerator<Uint8Array> {
   const child = spawn(program, ['-dc'], { stdio: ['pipe', 'pipe', 'ignore'], env: MINIMAL_ENV })
   const closed = once(child, 'close').then(
     ([code]) => (code === 0 ? undefined : `${program} ended with ${String(code)}`),
     (thrown: unknown) => `${program} is needed for this archive: ${errorMessage(thrown)}`,
   )
-  // A program that stops reading early says why by its end.
+  // A program that stops reading early reports that by its exit code.
   child.stdin.on('error', () => undefined)
   packed.on('error', () => child.kill('SIGKILL'))
   packed.pipe(child.stdin)
   try {
     yield* child.stdout
-    const complaint = await closed
-    if (complaint !== undefined) throw archiveFault(complaint)
+    const problem = await closed
+    if (problem !== undefined) throw archiveFault(problem)
   } finally {
     packed.destroy()
     child.kill('SIGKILL')
   }
 }
 
-/** Programs that the agent runs get nothing of its own environment. */
+/** Programs that the agent runs get none of its environment. */
 export const MINIMAL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AllocationDisks } from './allocation-disk.ts'
-import { DiskBudget } from './disk-budget.ts'
-import { FetcherSlots } from './fetcher-slots.ts'
+import { AllocationDisks, DiskBudget } from './disk-budget.ts'
+import { FetcherSlots } from './artifact-hook.ts'
 
 const LIMITS = { bytesMax: 8_192, totalBytes: 10 * 2 ** 20, entriesMax: 2 }
 const FULL = {
@@ -51,28 +50,28 @@ test('the fetches of an allocation count together, and what they leave counts on
   const disks = new AllocationDisks()
   const options = { totalBytes: 1_000, measure: () => Promise.resolve(100) }
   await disks.use('a', options, async (disk) => {
-    const first = disk.begin()
+    const first = disk.reserve()
     assert.equal(first.bytesMax, 900)
-    first.used(400)
+    first.report(400)
     await disks.use('a', options, (same) => {
-      const second = same.begin()
+      const second = same.reserve()
       assert.equal(second.bytesMax, 500)
-      second.used(500)
-      assert.throws(() => second.used(501), /does not fit/)
-      second.end({ stays: false })
+      second.report(500)
+      assert.throws(() => second.report(501), /does not fit/)
+      second.release({ stays: false })
       return Promise.resolve()
     })
-    first.end({ stays: true })
-    assert.equal(disk.begin().bytesMax, 500)
+    first.release({ stays: true })
+    assert.equal(disk.reserve().bytesMax, 500)
     await disks.use('b', options, (other) => {
-      assert.equal(other.begin().bytesMax, 900, 'another allocation has its own disk')
+      assert.equal(other.reserve().bytesMax, 900, 'another allocation has its own disk')
       return Promise.resolve()
     })
   })
 })
 
 test('a namespace that holds all its slots leaves the others theirs', async () => {
-  const slots = new FetcherSlots({ total: 3, perNamespace: 2 })
+  const slots = new FetcherSlots({ fetchersMax: 3, perNamespaceMax: 2 })
   const { signal } = new AbortController()
   const ends: (() => void)[] = []
   const begun: string[] = []

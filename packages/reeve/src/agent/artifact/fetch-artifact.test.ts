@@ -88,7 +88,7 @@ test('a checksum is checked, also one out of a list', async (t) => {
   })
 })
 
-test('what goes wrong is told with the source, and without its credentials', async (t) => {
+test('errors name the source without its credentials', async (t) => {
   const bench = await aBench(t)
   const at = (path: string): string => bench.url.replace('//', '//user:secret@') + path
   const cases: readonly (readonly [Partial<ArtifactRequest>, string])[] = [

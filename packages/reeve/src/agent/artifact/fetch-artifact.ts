@@ -1,14 +1,18 @@
 import { chown, lstat, mkdir, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Beneath, partsBelow, type Owner } from '../store/beneath.ts'
-import { removeTree } from '../store/remove-tree.ts'
-import type { PlaceBelow } from '../store/task-place.ts'
-import type { DiskShare } from './allocation-disk.ts'
+import {
+  SafeDirectory,
+  containedPathParts,
+  type Owner,
+  removeTree,
+} from '../store/safe-directory.ts'
+import type { ContainedPath } from '../store/workspace.ts'
+import type { DiskReservation } from './disk-budget.ts'
 import { MINIMAL_ENV } from './compression.ts'
 import { runFetcher } from './fetcher-process.ts'
-import { fetcherUser } from './fetcher-user.ts'
-import { artifactFault, parseSource, type ArtifactSource } from './source.ts'
-import { TREE } from './stage-artifact.ts'
+import { chooseFetcherUser } from './fetcher-user.ts'
+import { artifactFault, parseArtifactSource, type ArtifactSource } from './source.ts'
+import { TREE_DIR } from './stage-artifact.ts'
 import { adoptTree, mergeTree, moveFile } from './staged-tree.ts'
 import { archiveFault } from './unpack.ts'
 
@@ -19,8 +23,8 @@ export interface ArtifactRequest {
   readonly headers: Readonly<Record<string, string>> | null
   readonly mode: string
   readonly insecure: boolean
-  readonly destination: PlaceBelow
-  /** Gets the files; undefined: they belong to the agent's user. */
+  readonly destination: ContainedPath
+  /** Owner of the files; undefined: the agent's user. */
   readonly owner: Owner | undefined
 }
 
@@ -40,8 +44,8 @@ export interface FetchContext {
   /** A new directory of this name is created and removed; best on the disk of the destination. */
   readonly staging: string
   readonly settings: ArtifactSettings
-  readonly disk: DiskShare
-  /** Tells apart the fetches of this agent that run at the same time. */
+  readonly disk: DiskReservation
+  /** Distinguishes parallel fetches of this agent. */
   readonly slot: number
   readonly signal: AbortSignal
   /** Where programs such as git are found; the usual directories unless given. */
@@ -69,8 +73,8 @@ async function fetchAndDeliver(request: ArtifactRequest, context: FetchContext):
   const { bytesMax, totalBytes } = disk
   const { entriesMax } = settings
   signal.throwIfAborted()
-  const source = parseSource(request.source, request.options)
-  const user = await fetcherUser(source, context.slot)
+  const source = parseArtifactSource(request.source, request.options)
+  const user = await chooseFetcherUser(source, context.slot)
   await createStaging(staging, user)
   try {
     const isFile = await runFetcher(
@@ -84,22 +88,26 @@ async function fetchAndDeliver(request: ArtifactRequest, context: FetchContext):
         limits: { bytesMax, totalBytes, entriesMax },
         searchPath: context.searchPath ?? MINIMAL_ENV.PATH,
       },
-      { directory: staging, user, used: (bytes) => disk.used(bytes), signal },
+      { stagingDir: staging, user, onDiskUsage: (bytes) => disk.report(bytes), signal },
     )
-    const own = agentUser()
-    const tree = join(staging, TREE)
-    await adoptTree(tree, { from: user?.uid ?? own.uid, to: request.owner ?? own, entriesMax })
+    const own = agentOwner()
+    const tree = join(staging, TREE_DIR)
+    await adoptTree(tree, {
+      fetcherUid: user?.uid ?? own.uid,
+      newOwner: request.owner ?? own,
+      entriesMax,
+    })
     await deliver({ request, source, tree }, isFile)
   } finally {
     await removeTree(staging)
   }
 }
 
-function agentUser(): Owner {
+function agentOwner(): Owner {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
 }
 
-/** An agent that was killed during a fetch may have left one. */
+/** Removes the remains of an agent that was killed during a fetch. */
 async function createStaging(path: string, user: Owner | undefined): Promise<void> {
   await removeTree(path)
   await mkdir(path, { mode: 0o700 })
@@ -109,39 +117,43 @@ async function createStaging(path: string, user: Owner | undefined): Promise<voi
 interface Delivery {
   readonly request: ArtifactRequest
   readonly source: ArtifactSource
-  /** What was fetched, and belongs to its owner already. */
+  /** The fetched tree, already adopted by its owner. */
   readonly tree: string
 }
 
 /** Moves the artifact to its destination in the task's directory. */
-async function deliver(work: Delivery, isFile: boolean): Promise<void> {
-  const { request } = work
+async function deliver(delivery: Delivery, isFile: boolean): Promise<void> {
+  const { request } = delivery
   const { destination, owner } = request
-  const from = await wantedPart(work)
-  const root = await Beneath.open(destination.root)
-  const make = { mode: 0o755, owner }
+  const from = await requestedPart(delivery)
+  const root = await SafeDirectory.open(destination.root)
+  const createOptions = { mode: 0o755, owner }
   try {
     if (request.mode !== 'file') {
       const { parts } = destination
-      await root.within({ parts, make }, (target) => mergeTree(from, target, owner))
+      await root.withSubdirectory({ parts, make: createOptions }, (target) =>
+        mergeTree(from, target, owner),
+      )
       return
     }
-    const [only, other] = await firstTwo(from)
+    const [onlyName, secondName] = await firstTwoNames(from)
     const name = destination.parts.at(-1)
-    if (only === undefined || other !== undefined || name === undefined) {
+    if (onlyName === undefined || secondName !== undefined || name === undefined) {
       throw archiveFault(isFile ? 'the destination is no file' : 'one file is wanted, not several')
     }
-    if (!(await lstat(join(from, only))).isFile())
-      throw archiveFault(`one file is wanted, and ${JSON.stringify(only)} is none`)
+    if (!(await lstat(join(from, onlyName))).isFile())
+      throw archiveFault(`one file is wanted, and ${JSON.stringify(onlyName)} is none`)
     const parts = destination.parts.slice(0, -1)
-    await root.within({ parts, make }, (parent) => moveFile(join(from, only), parent, name))
+    await root.withSubdirectory({ parts, make: createOptions }, (parent) =>
+      moveFile(join(from, onlyName), parent, name),
+    )
   } finally {
     await root.close()
   }
 }
 
-/** Names of a directory, as many as it takes to know whether it holds one: it may be large. */
-async function firstTwo(path: string): Promise<readonly string[]> {
+/** The first two names of a directory, enough to tell whether it holds exactly one. */
+async function firstTwoNames(path: string): Promise<readonly string[]> {
   const names: string[] = []
   for await (const { name } of await opendir(path)) {
     names.push(name)
@@ -150,14 +162,14 @@ async function firstTwo(path: string): Promise<readonly string[]> {
   return names
 }
 
-async function wantedPart({ source, tree }: Delivery): Promise<string> {
+async function requestedPart({ source, tree }: Delivery): Promise<string> {
   if (source.subdirectory === '') return tree
-  const parts = partsBelow(source.subdirectory)
+  const parts = containedPathParts(source.subdirectory)
   if (parts === undefined) throw archiveFault(`${JSON.stringify(source.subdirectory)} leads out`)
   // Checked part by part, so that a link of the archive is not followed.
-  const root = await Beneath.open(tree)
+  const root = await SafeDirectory.open(tree)
   try {
-    await (await root.directory(parts)).close()
+    await (await root.openSubdirectory(parts)).close()
   } finally {
     await root.close()
   }

@@ -4,22 +4,22 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { measureDisk } from '../store/disk-usage.ts'
+import { directorySize } from '../store/disk-usage.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { MINIMAL_ENV } from './compression.ts'
-import { entriesFault, type DiskBudget } from './disk-budget.ts'
+import { tooManyEntriesFault, type DiskBudget } from './disk-budget.ts'
 import { openGitProxy, type GitProxy } from './git-proxy.ts'
 import { redactAddress, type ArtifactSource } from './source.ts'
 
-interface GitFetch {
+interface GitFetchOptions {
   readonly source: ArtifactSource
   /** A directory that does not exist yet, below `scratch`. */
   readonly path: string
   /** The staging directory: everything that git writes is below it. */
-  readonly scratch: string
+  readonly stagingDir: string
   readonly allowsFiles: boolean
   readonly policy: AddressPolicy
-  readonly insecure: boolean
+  readonly skipsTlsVerification: boolean
   readonly budget: DiskBudget
   /** Where git and ssh are found. */
   readonly searchPath: string
@@ -30,17 +30,17 @@ interface GitFetch {
  * Clones with the machine's own program. It reads no configuration and no credentials of any
  * account, prompts for nothing, runs no hook, and speaks only network protocols.
  */
-export async function fetchGit(fetch: GitFetch): Promise<void> {
+export async function fetchGit(fetch: GitFetchOptions): Promise<void> {
   const { ref = '', depth = '' } = fetch.source.options
   if (ref.startsWith('-') || fetch.source.address.startsWith('-') || !/^\d{0,9}$/.test(depth)) {
     throw new Fault('task-artifact', 'the options of the git source are not valid')
   }
-  await requireReachable(fetch.scratch)
+  await requireReachable(fetch.stagingDir)
   const proxy = fetch.policy.allowsLocal ? undefined : await openGitProxy(fetch)
   try {
-    await cloneWith(await gitEnvironment(fetch, proxy), fetch)
+    await cloneRepository(await gitEnvironment(fetch, proxy), fetch)
   } catch (thrown) {
-    throw proxy?.refusal() ?? thrown
+    throw proxy?.rejectedAddressFault() ?? thrown
   } finally {
     proxy?.close()
   }
@@ -49,40 +49,43 @@ export async function fetchGit(fetch: GitFetch): Promise<void> {
 /** Git works with absolute paths, also where its working directory is open to it. */
 async function requireReachable(directory: string): Promise<void> {
   await access(resolve(directory), constants.X_OK).catch((thrown: unknown) => {
-    const text =
+    const message =
       `the user that artifacts are fetched as cannot reach ${resolve(directory)}; make every ` +
       'directory above the data directory searchable for others (chmod o+x)'
-    throw new Fault('task-artifact', text, { cause: thrown })
+    throw new Fault('task-artifact', message, { cause: thrown })
   })
 }
 
-async function cloneWith(env: Readonly<Record<string, string>>, fetch: GitFetch): Promise<void> {
-  const { source, path, insecure } = fetch
+async function cloneRepository(
+  env: Readonly<Record<string, string>>,
+  fetch: GitFetchOptions,
+): Promise<void> {
+  const { source, path, skipsTlsVerification } = fetch
   const { ref = '', depth = '' } = source.options
-  const settings = [...FIXED_SETTINGS, '-c', `http.sslVerify=${String(!insecure)}`]
+  const settings = [...GIT_SETTINGS, '-c', `http.sslVerify=${String(!skipsTlsVerification)}`]
   const isShallow = depth !== '' && depth !== '0'
   const clone = ['clone', '--quiet', ...(isShallow ? ['--depth', depth] : [])]
   // A commit hash has no branch to clone, so it is checked out afterwards.
   const branch = ref !== '' && isShallow ? ['--branch', ref] : []
-  const run = async (args: readonly string[]): Promise<void> => {
-    const complaint = await runBounded([...settings, ...args], { env, fetch })
-    if (complaint === undefined) return
+  const runGitCommand = async (args: readonly string[]): Promise<void> => {
+    const problem = await runGitWithinBudget([...settings, ...args], { env, fetch })
+    if (problem === undefined) return
     const address = redactAddress(source.address)
-    throw new Fault('task-artifact', `git cannot fetch ${address}: ${complaint}`)
+    throw new Fault('task-artifact', `git cannot fetch ${address}: ${problem}`)
   }
-  await run([...clone, ...branch, '--', source.address, path])
-  if (ref !== '' && !isShallow) await run(['-C', path, 'checkout', '--quiet', ref, '--'])
+  await runGitCommand([...clone, ...branch, '--', source.address, path])
+  if (ref !== '' && !isShallow) await runGitCommand(['-C', path, 'checkout', '--quiet', ref, '--'])
   const hasModules = await lstat(join(path, '.gitmodules')).then(
     (found) => found.isFile(),
     () => false,
   )
   if (!hasModules) return
   const shallow = isShallow ? ['--depth', depth] : []
-  await run(['-C', path, 'submodule', ...UPDATE_MODULES, ...shallow])
+  await runGitCommand(['-C', path, 'submodule', ...SUBMODULE_UPDATE, ...shallow])
 }
 
 /** Nothing of the repository runs, and nothing goes on in the background. */
-const FIXED_SETTINGS = [
+const GIT_SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'gc.auto=0',
@@ -90,15 +93,15 @@ const FIXED_SETTINGS = [
 ].flatMap((setting) => ['-c', setting])
 
 /** Checked out whatever else the repository configures: its own settings could name a command. */
-const UPDATE_MODULES = ['update', '--quiet', '--init', '--recursive', '--checkout']
+const SUBMODULE_UPDATE = ['update', '--quiet', '--init', '--recursive', '--checkout']
 
 async function gitEnvironment(
-  fetch: GitFetch,
+  fetch: GitFetchOptions,
   proxy: GitProxy | undefined,
 ): Promise<Record<string, string>> {
   const { allowsFiles } = fetch
-  const scratch = resolve(fetch.scratch)
-  const home = join(scratch, 'home')
+  const stagingDir = resolve(fetch.stagingDir)
+  const home = join(stagingDir, 'home')
   await mkdir(home, { recursive: true, mode: 0o700 })
   const connector = proxy === undefined ? undefined : await writeConnector(fetch)
   return {
@@ -106,7 +109,7 @@ async function gitEnvironment(
     PATH: fetch.searchPath,
     HOME: home,
     GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: allowsFiles ? await trustFiles(scratch) : '/dev/null',
+    GIT_CONFIG_GLOBAL: allowsFiles ? await writeTrustingGitConfig(stagingDir) : '/dev/null',
     GIT_TERMINAL_PROMPT: '0',
     GIT_ALLOW_PROTOCOL: ['https', 'http', 'ssh', 'git', ...(allowsFiles ? ['file'] : [])].join(':'),
     // The account has no name, and git writes one into its log of a clone.
@@ -120,8 +123,8 @@ async function gitEnvironment(
 }
 
 /** Git refuses repositories on the disk that belong to another account, unless it is told. */
-async function trustFiles(scratch: string): Promise<string> {
-  const path = join(scratch, 'gitconfig')
+async function writeTrustingGitConfig(stagingDir: string): Promise<string> {
+  const path = join(stagingDir, 'gitconfig')
   await writeFile(path, '[safe]\n\tdirectory = *\n', { mode: 0o600 })
   return path
 }
@@ -132,11 +135,11 @@ async function trustFiles(scratch: string): Promise<string> {
  * in it is accepted with any key.
  */
 async function sshCommand(
-  { source, scratch }: GitFetch,
+  { source, stagingDir }: GitFetchOptions,
   connector: string | undefined,
 ): Promise<string> {
   const key = source.options['sshkey']
-  const path = join(resolve(scratch), 'key')
+  const path = join(resolve(stagingDir), 'key')
   if (key !== undefined) {
     await writeFile(path, Buffer.from(key, 'base64'), { mode: 0o600, flag: 'wx' })
   }
@@ -156,8 +159,8 @@ async function sshCommand(
 }
 
 /** Connects for `ssh` and `git://`, which know no HTTP proxy, after the address was checked. */
-async function writeConnector({ scratch, source }: GitFetch): Promise<string> {
-  const path = join(resolve(scratch), 'connect')
+async function writeConnector({ stagingDir, source }: GitFetchOptions): Promise<string> {
+  const path = join(resolve(stagingDir), 'connect')
   const program = fileURLToPath(new URL('./connect-checked.ts', import.meta.url))
   const command = [process.execPath, program, redactAddress(source.address)]
   await writeFile(path, `#!/bin/sh\nexec ${command.map(shellQuote).join(' ')} "$1" "$2"\n`)
@@ -169,55 +172,55 @@ function shellQuote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-interface GitRun {
+interface GitCommandContext {
   readonly env: Readonly<Record<string, string>>
-  readonly fetch: GitFetch
+  readonly fetch: GitFetchOptions
 }
 
 /** Runs git and measures meanwhile what it writes; it is killed when that becomes too much. */
-async function runBounded(
+async function runGitWithinBudget(
   args: readonly string[],
-  { env, fetch }: GitRun,
+  { env, fetch }: GitCommandContext,
 ): Promise<string | undefined> {
   const stop = new AbortController()
-  const ended = new AbortController()
+  const finished = new AbortController()
   const signal = AbortSignal.any([fetch.signal, stop.signal])
-  const watching = watchSize(fetch, ended.signal).catch((thrown: unknown) => {
+  const watching = measurePeriodically(fetch, finished.signal).catch((thrown: unknown) => {
     stop.abort()
     throw thrown
   })
   // It may fail before it is awaited.
   watching.catch(() => undefined)
   try {
-    const complaint = await runGit(args, { env, signal })
-    ended.abort()
+    const problem = await runGit(args, { env, signal })
+    finished.abort()
     await watching
     fetch.signal.throwIfAborted()
-    await measure(fetch)
-    return complaint
+    await chargeMeasuredSize(fetch)
+    return problem
   } finally {
-    ended.abort()
+    finished.abort()
     await watching.catch(() => undefined)
   }
 }
 
 /** A look takes longer the more there is; it must not take the processor for itself. */
-const LOOK_MS_MIN = 100
-const LOOK_SHARE = 4
+const MEASURE_INTERVAL_MIN_MS = 100
+const MEASURE_PAUSE_FACTOR = 4
 
-async function watchSize(fetch: GitFetch, ended: AbortSignal): Promise<void> {
-  while (!ended.aborted) {
+async function measurePeriodically(fetch: GitFetchOptions, finished: AbortSignal): Promise<void> {
+  while (!finished.aborted) {
     const startedMs = performance.now()
-    await measure(fetch)
+    await chargeMeasuredSize(fetch)
     const tookMs = performance.now() - startedMs
-    const waitMs = Math.max(LOOK_MS_MIN, tookMs * LOOK_SHARE)
-    await delay(waitMs, undefined, { signal: ended }).catch(() => undefined)
+    const waitMs = Math.max(MEASURE_INTERVAL_MIN_MS, tookMs * MEASURE_PAUSE_FACTOR)
+    await delay(waitMs, undefined, { signal: finished }).catch(() => undefined)
   }
 }
 
-async function measure({ scratch, budget }: GitFetch): Promise<void> {
-  const { bytes, isPartial } = await measureDisk(scratch, budget.entriesMax)
-  if (isPartial) throw entriesFault(budget.entriesMax)
+async function chargeMeasuredSize({ stagingDir, budget }: GitFetchOptions): Promise<void> {
+  const { bytes, isPartial } = await directorySize(stagingDir, budget.entriesMax)
+  if (isPartial) throw tooManyEntriesFault(budget.entriesMax)
   budget.setMeasured(bytes)
 }
 
@@ -226,22 +229,22 @@ async function runGit(
   args: readonly string[],
   { env, signal }: { readonly env: Readonly<Record<string, string>>; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
-  const { promise, resolve: settle } = Promise.withResolvers<string | undefined>()
+  const { promise, resolve: resolveProblem } = Promise.withResolvers<string | undefined>()
   const child = spawn('git', args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
   // Its helpers end with the group of this process, which ends after the fetch.
   const kill = (): void => void child.kill('SIGKILL')
   if (signal.aborted) kill()
   signal.addEventListener('abort', kill, { once: true })
-  let complaint = ''
+  let stderr = ''
   child.stderr.on('data', (piece: Buffer) => {
-    if (complaint.length < COMPLAINT_CHARS_MAX) complaint += piece.toString('utf8')
+    if (stderr.length < GIT_STDERR_CHARS_MAX) stderr += piece.toString('utf8')
   })
-  child.on('error', (thrown) => settle(errorMessage(thrown)))
+  child.on('error', (thrown) => resolveProblem(errorMessage(thrown)))
   // Not `close`: a helper that outlives git may hold the pipe.
   child.on('exit', (code) => {
-    settle(code === 0 ? undefined : complaint.trim().slice(0, COMPLAINT_CHARS_MAX))
+    resolveProblem(code === 0 ? undefined : stderr.trim().slice(0, GIT_STDERR_CHARS_MAX))
   })
   return promise.finally(() => signal.removeEventListener('abort', kill))
 }
 
-const COMPLAINT_CHARS_MAX = 2_048
+const GIT_STDERR_CHARS_MAX = 2_048

@@ -6,7 +6,7 @@ import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { Owner } from '../store/beneath.ts'
+import type { Owner } from '../store/safe-directory.ts'
 import { MINIMAL_ENV } from './compression.ts'
 import type { FetchJob } from './stage-artifact.ts'
 
@@ -19,15 +19,15 @@ const FetcherMessage = Type.Union([
 ])
 export type FetcherMessage = Static<typeof FetcherMessage>
 
-const messageSchema = Compile(FetcherMessage)
+const messageChecker = Compile(FetcherMessage)
 
 interface FetcherOptions {
   /** The staging directory, which belongs to the user. */
-  readonly directory: string
+  readonly stagingDir: string
   /** Undefined: the agent's own. */
   readonly user: Owner | undefined
   /** Receives the bytes that the fetch takes on the disk. */
-  readonly used: (bytes: number) => void
+  readonly onDiskUsage: (bytes: number) => void
   readonly signal: AbortSignal
 }
 
@@ -39,114 +39,118 @@ interface FetcherOptions {
 export async function runFetcher(job: FetchJob, options: FetcherOptions): Promise<boolean> {
   const { signal } = options
   signal.throwIfAborted()
-  const child = start(options)
-  const stop = (): void => endFetcher(child)
-  signal.addEventListener('abort', stop, { once: true })
+  const child = startFetcher(options)
+  const endProcess = (): void => requestFetcherStop(child)
+  signal.addEventListener('abort', endProcess, { once: true })
   let result: FetcherMessage | undefined
   let failure: Error | undefined
-  const complaint = tailOf(child.stderr)
+  const stderrTail = collectTail(child.stderr)
   readLines(child.stdout, (line) => {
     const message = parseMessage(line)
     if (message?.kind !== 'used') {
-      if (message === undefined || result !== undefined) endFetcher(child)
+      if (message === undefined || result !== undefined) requestFetcherStop(child)
       result = message
       return
     }
     try {
-      options.used(message.bytes)
+      options.onDiskUsage(message.bytes)
     } catch (thrown) {
       failure ??= thrown instanceof Error ? thrown : new Error(errorMessage(thrown))
-      endFetcher(child)
+      requestFetcherStop(child)
     }
   })
   child.stdin.write(`${JSON.stringify(job)}\n`)
   try {
-    const ended = await endOf(child)
+    const exitDescription = await awaitFetcherExit(child)
     signal.throwIfAborted()
     if (failure !== undefined) throw failure
     if (result?.kind === 'staged') return result.isFile
-    throw new Fault('task-artifact', failureText(result, ended, complaint()))
+    throw new Fault('task-artifact', failureMessage(result, exitDescription, stderrTail()))
   } finally {
-    signal.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', endProcess)
   }
 }
 
 type Fetcher = ChildProcessByStdio<Writable, Readable, Readable>
 
-function start({ directory, user }: FetcherOptions): Fetcher {
+function startFetcher({ stagingDir, user }: FetcherOptions): Fetcher {
   const program = fileURLToPath(new URL('./fetcher.ts', import.meta.url))
-  const heap = `--max-old-space-size=${AGENT_LIMITS.artifactFetcherHeapMB}`
+  const heapFlag = `--max-old-space-size=${AGENT_LIMITS.artifactFetcherHeapMB}`
   const ids = user === undefined ? [] : [String(user.uid), String(user.gid)]
-  const child = spawn(process.execPath, [heap, program, ...ids], {
-    cwd: directory,
-    env: fetcherEnvironment(directory),
-    // A group of its own, which ends as a whole.
+  const child = spawn(process.execPath, [heapFlag, program, ...ids], {
+    cwd: stagingDir,
+    env: fetcherEnvironment(stagingDir),
+    // A process group, which is killed as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // A process that ends early says why by its end.
+  // A process that exits early reports that by its exit code.
   child.stdin.on('error', () => undefined)
   return child
 }
 
 /** Certificates are public; nothing else of the agent's environment is passed on. */
-const PASSED_ON = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
+const PASSED_ENVIRONMENT = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const
 
 function fetcherEnvironment(directory: string): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => {
+  const passed = PASSED_ENVIRONMENT.flatMap((name) => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value] as const]
   })
   return { ...MINIMAL_ENV, HOME: join(directory, 'home'), ...Object.fromEntries(passed) }
 }
 
-/** The end of its input tells the process to stop; one that does not is killed. */
-function endFetcher(child: Fetcher): void {
+/** Closing its input tells the process to stop; otherwise it is killed after a timeout. */
+function requestFetcherStop(child: Fetcher): void {
   child.stdin.end()
-  const timer = setTimeout(() => killGroup(child), AGENT_LIMITS.artifactStopMsMax)
+  const timer = setTimeout(() => killFetcherGroup(child), AGENT_LIMITS.fetcherStopTimeoutMs)
   child.once('exit', () => clearTimeout(timer))
 }
 
-function killGroup({ pid }: Fetcher): void {
+function killFetcherGroup({ pid }: Fetcher): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has exited by itself.
   }
 }
 
-/** What ended it, for the case that it did not say so itself. */
-async function endOf(child: Fetcher): Promise<string> {
+/** Exit description, for a process that sent no result. */
+async function awaitFetcherExit(child: Fetcher): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   child.once('error', (thrown) => resolve(errorMessage(thrown)))
   child.once('close', (code, signal) => resolve(`status ${String(code ?? signal)}`))
-  // Whoever escaped from the group could hold the pipes open.
+  // A process that escaped from the group may keep the pipes open.
   child.once('exit', () => {
     const timer = setTimeout(() => {
       child.stdout.destroy()
       child.stderr.destroy()
-    }, AGENT_LIMITS.artifactStopMsMax)
+    }, AGENT_LIMITS.fetcherStopTimeoutMs)
     child.once('close', () => clearTimeout(timer))
   })
   return promise
 }
 
-function failureText(result: FetcherMessage | undefined, ended: string, complaint: string): string {
+function failureMessage(
+  result: FetcherMessage | undefined,
+  exitDescription: string,
+  stderrTail: string,
+): string {
   if (result?.kind === 'failed') return result.message
-  const why = complaint.split('\n').find((line) => /error/i.test(line)) ?? ''
-  return `the process that fetches it ended with ${ended}${why === '' ? '' : `: ${why}`}`
+  const errorLine = stderrTail.split('\n').find((line) => /error/i.test(line)) ?? ''
+  return `the process that fetches it ended with ${exitDescription}${errorLine === '' ? '' : `: ${errorLine}`}`
 }
 
 function parseMessage(line: string): FetcherMessage | undefined {
   try {
     const message: unknown = JSON.parse(line)
-    return messageSchema.Check(message) ? message : undefined
+    return messageChecker.Check(message) ? message : undefined
   } catch {
     return undefined
   }
 }
 
-/** A line that never ends is given up as a whole: the receiver gets it as it is by then. */
+/** Splits a stream into lines. A line over the limit is passed on incomplete. */
 function readLines(stream: Readable, receive: (line: string) => void): void {
   let rest = ''
   stream.setEncoding('utf8')
@@ -163,7 +167,7 @@ function readLines(stream: Readable, receive: (line: string) => void): void {
 
 const LINE_CHARS_MAX = 64 * 1024
 
-function tailOf(stream: Readable): () => string {
+function collectTail(stream: Readable): () => string {
   let text = ''
   stream.setEncoding('utf8')
   stream.on('data', (piece: string) => {

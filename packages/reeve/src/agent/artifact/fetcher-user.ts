@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import type { Owner } from '../store/beneath.ts'
-import { findUser } from '../user.ts'
+import type { Owner } from '../store/safe-directory.ts'
+import { getHostUser } from '../host-user.ts'
 import type { ArtifactSource } from './source.ts'
 
 /**
@@ -11,10 +11,10 @@ import type { ArtifactSource } from './source.ts'
  */
 const UID_FIRST = 1_900_000_000
 /** Process IDs of agents: several agents of one machine must not share a user ID. */
-const AGENTS = 4_194_304
+const AGENT_PIDS = 4_194_304
 /** Fetchers of one agent at the same time. */
-const FETCHER_UIDS = 32
-const UID_END = UID_FIRST + AGENTS * FETCHER_UIDS
+const FETCHER_UIDS_PER_AGENT = 32
+const UID_END = UID_FIRST + AGENT_PIDS * FETCHER_UIDS_PER_AGENT
 
 /** Whether the user ID belongs to one fetcher, and to nothing else of the machine. */
 export function isExclusiveUid(uid: number): boolean {
@@ -27,17 +27,17 @@ export function isExclusiveUid(uid: number): boolean {
  * allowed. `ssh` refuses to run for a user without an entry in `/etc/passwd`, and some containers
  * map few user IDs: both use `nobody`.
  */
-export async function fetcherUser(
+export async function chooseFetcherUser(
   source: ArtifactSource,
   slot: number,
 ): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0 || source.kind === 'file') return undefined
-  const uid = UID_FIRST + (process.pid % AGENTS) * FETCHER_UIDS + slot
-  if (!usesSsh(source) && isMapped(uid)) return { uid, gid: uid }
-  const { uid: nobody, gid } = await findUser('nobody').catch((thrown: unknown) => {
+  const uid = UID_FIRST + (process.pid % AGENT_PIDS) * FETCHER_UIDS_PER_AGENT + slot
+  if (!usesSsh(source) && isMappedUid(uid)) return { uid, gid: uid }
+  const { uid: nobodyUid, gid } = await getHostUser('nobody').catch((thrown: unknown) => {
     throw new Fault('task-artifact', `it cannot be fetched as nobody: ${errorMessage(thrown)}`)
   })
-  return { uid: nobody, gid }
+  return { uid: nobodyUid, gid }
 }
 
 function usesSsh({ kind, address, options }: ArtifactSource): boolean {
@@ -45,15 +45,15 @@ function usesSsh({ kind, address, options }: ArtifactSource): boolean {
   return options['sshkey'] !== undefined || !/^(https?|git|file):\/\//i.test(address)
 }
 
-let mapped: boolean | undefined
+let areFetcherUidsMapped: boolean | undefined
 
 /** Whether the user namespace of the agent has the user IDs of fetchers. */
-function isMapped(uid: number): boolean {
-  mapped ??= ['uid_map', 'gid_map'].every((name) =>
+function isMappedUid(uid: number): boolean {
+  areFetcherUidsMapped ??= ['uid_map', 'gid_map'].every((name) =>
     readFileSync(`/proc/self/${name}`, 'utf8')
       .split('\n')
       .map((line) => line.trim().split(/\s+/).map(Number))
       .some(([first = 0, , count = 0]) => uid >= first && uid < first + count),
   )
-  return mapped
+  return areFetcherUidsMapped
 }

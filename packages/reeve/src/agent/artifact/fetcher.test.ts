@@ -191,13 +191,16 @@ test('archive and content count together, and entries have a limit of their own'
   })
 })
 
-test('an agent that hears too much of the disk is taken ends the fetch', async (t) => {
+test('a fetch that reports too much disk usage is aborted', async (t) => {
   const { url } = await serveFiles(t, { '/file': Buffer.alloc(4 * 2 ** 20) })
   const bench = await anArtifactBench(t)
   const used = (bytes: number): void => {
     if (bytes > 2 ** 20) throw new Error('others of the allocation took the rest')
   }
-  await assert.rejects(bench.fetch({ source: `${url}/file` }, { disk: { used } }), /took the rest/)
+  await assert.rejects(
+    bench.fetch({ source: `${url}/file` }, { disk: { report: used } }),
+    /took the rest/,
+  )
   assert.deepEqual(await readdir(bench.root), ['task'])
 })
 
@@ -333,7 +336,7 @@ for (const { name, plant } of hostileTrees) {
     }
     await plant(tree)
     if (name.includes('out')) execFileSync('chown', ['-h', '1900000001', join(tree, 'l')])
-    const adoption = { from: 1_900_000_001, to: { uid: 0, gid: 0 }, entriesMax: 10 }
+    const adoption = { fetcherUid: 1_900_000_001, newOwner: { uid: 0, gid: 0 }, entriesMax: 10 }
     await assert.rejects(adoptTree(tree, adoption), { kind: 'task-artifact' })
   })
 }
@@ -344,7 +347,10 @@ test('adoptTree takes entries up to the limit, and set-user-ID bits from files',
   await mkdir(join(tree, 'd'))
   await writeFile(join(tree, 'd/f'), '')
   await chmod(join(tree, 'd/f'), 0o6777)
-  await adoptTree(tree, { from: to.uid, to, entriesMax: 2 })
+  await adoptTree(tree, { fetcherUid: to.uid, newOwner: to, entriesMax: 2 })
   assert.equal((await lstat(join(tree, 'd/f'))).mode & 0o7777, 0o755)
-  await assert.rejects(adoptTree(tree, { from: to.uid, to, entriesMax: 1 }), /more than 1 files/)
+  await assert.rejects(
+    adoptTree(tree, { fetcherUid: to.uid, newOwner: to, entriesMax: 1 }),
+    /more than 1 files/,
+  )
 })

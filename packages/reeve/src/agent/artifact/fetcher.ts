@@ -12,21 +12,21 @@ import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { FetcherMessage } from './fetcher-process.ts'
 import { isExclusiveUid } from './fetcher-user.ts'
-import { stageArtifact, TREE, type FetchJob } from './stage-artifact.ts'
+import { stageArtifact, TREE_DIR, type FetchJob } from './stage-artifact.ts'
 
 const [uid, gid] = process.argv.slice(2).map(Number)
-const HERE = '.'
+const STAGING_DIR = '.'
 const MESSAGE_CHARS_MAX = 4_096
-let taken = 0
-let reported = 0
+let usedBytes = 0
+let reportedBytes = 0
 
-dropRights()
+dropPrivileges()
 const { job, signal } = await readInput()
-send(await outcome())
-endOthers()
+send(await runJob())
+killRemainingProcesses()
 process.exit(0)
 
-function dropRights(): void {
+function dropPrivileges(): void {
   process.umask(0o022)
   if (uid === undefined || gid === undefined) return
   process.setgroups?.([])
@@ -35,7 +35,7 @@ function dropRights(): void {
   assert(process.getuid?.() === uid && process.getgid?.() === gid, 'the rights were given up')
 }
 
-/** The end of the input means that the agent is gone, or no longer wants the artifact. */
+/** The end of the input means that the agent has stopped or has cancelled the fetch. */
 async function readInput(): Promise<{ readonly job: FetchJob; readonly signal: AbortSignal }> {
   const stop = new AbortController()
   const { promise, resolve } = Promise.withResolvers<string>()
@@ -44,52 +44,52 @@ async function readInput(): Promise<{ readonly job: FetchJob; readonly signal: A
   lines.once('close', () => {
     resolve('')
     stop.abort(new Error('the agent ended the fetch'))
-    // Not every step listens to the signal, and the agent may be gone.
+    // Not every step observes the signal, and the agent may be gone.
     setTimeout(() => {
-      endOthers()
+      killRemainingProcesses()
       process.exit(1)
-    }, AGENT_LIMITS.artifactStopMsMax).unref()
+    }, AGENT_LIMITS.fetcherStopTimeoutMs).unref()
   })
   const line = await promise
   if (line === '') process.exit(1)
-  // The agent wrote it, and its version is ours.
+  // Written by an agent of the same version.
   const parsed = JSON.parse(line) as FetchJob
   return { job: parsed, signal: stop.signal }
 }
 
-async function outcome(): Promise<FetcherMessage> {
+async function runJob(): Promise<FetcherMessage> {
   try {
-    const isFile = await stageArtifact(job, { scratch: HERE, used, signal })
-    send({ kind: 'used', bytes: taken })
+    const isFile = await stageArtifact(job, { stagingDir: STAGING_DIR, onDiskUsage, signal })
+    send({ kind: 'used', bytes: usedBytes })
     return { kind: 'staged', isFile }
   } catch (thrown) {
-    // Many small files are removed here, where nobody waits for this process.
-    await rm(TREE, { recursive: true, force: true }).catch(() => undefined)
+    // Many small files are removed in this process, which nobody waits for.
+    await rm(TREE_DIR, { recursive: true, force: true }).catch(() => undefined)
     return { kind: 'failed', message: errorMessage(thrown).slice(0, MESSAGE_CHARS_MAX) }
   }
 }
 
-function used(bytes: number): void {
-  taken = bytes
-  if (Math.abs(bytes - reported) < AGENT_LIMITS.artifactReportBytes) return
-  reported = bytes
+function onDiskUsage(bytes: number): void {
+  usedBytes = bytes
+  if (Math.abs(bytes - reportedBytes) < AGENT_LIMITS.fetcherReportBytes) return
+  reportedBytes = bytes
   send({ kind: 'used', bytes })
 }
 
-/** Writes to a pipe are done when the call returns. */
+/** Writes to a pipe are synchronous. */
 function send(message: FetcherMessage): void {
   process.stdout.write(`${JSON.stringify(message)}\n`)
 }
 
 /**
- * Nothing that was started for the fetch outlives it. An account that only this fetch uses is
- * emptied; otherwise the process group ends, with this process in it.
+ * Kills everything that the fetch started: all processes of an exclusive user, otherwise the
+ * process group including this process.
  */
-function endOthers(): void {
+function killRemainingProcesses(): void {
   const target = uid !== undefined && isExclusiveUid(uid) ? -1 : -process.pid
   try {
     process.kill(target, 'SIGKILL')
   } catch {
-    // Nothing was left.
+    // No process was left.
   }
 }

@@ -4,14 +4,19 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Fault } from '@reeve/kit/fault.ts'
-import { hostOf, policyLookup, requireAllowed, type AddressPolicy } from './address-policy.ts'
+import {
+  unbracketHost,
+  newPolicyLookup,
+  requireAllowedAddress,
+  type AddressPolicy,
+} from './address-policy.ts'
 import { redactAddress, type ArtifactSource } from './source.ts'
 
 export interface GitProxy {
   /** Makes git and the library under it use the proxy. */
   readonly environment: Readonly<Record<string, string>>
   /** The first address that was rejected, as the reason why git failed. */
-  refusal(): Fault | undefined
+  rejectedAddressFault(): Fault | undefined
   close(): void
 }
 
@@ -29,25 +34,26 @@ export async function openGitProxy({
   readonly source: ArtifactSource
 }): Promise<GitProxy> {
   const password = randomBytes(18).toString('hex')
-  const wanted = `Basic ${Buffer.from(`reeve:${password}`).toString('base64')}`
+  const expectedAuthorization = `Basic ${Buffer.from(`reeve:${password}`).toString('base64')}`
   const sockets = new Set<Socket>()
-  let refusal: Fault | undefined
-  const dial = async (host: string, port: number): Promise<Socket> => {
+  let firstRejection: Fault | undefined
+  const connectToHost = async (host: string, port: number): Promise<Socket> => {
     const describe = describeHost(source, host)
     try {
       return await connectChecked({ host, port, policy, describe })
     } catch (thrown) {
-      if (thrown instanceof Fault) refusal ??= thrown
+      if (thrown instanceof Fault) firstRejection ??= thrown
       throw thrown
     }
   }
   const server = createServer((incoming, response) => {
-    if (incoming.headers['proxy-authorization'] !== wanted) rejectCaller(response)
-    else void forward(incoming, response, dial)
+    if (incoming.headers['proxy-authorization'] !== expectedAuthorization)
+      respondUnauthorized(response)
+    else void forward(incoming, response, connectToHost)
   })
   server.on('connect', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (incoming.headers['proxy-authorization'] !== wanted) socket.end(UNAUTHORIZED)
-    else void tunnel(incoming.url ?? '', { socket, head, dial })
+    if (incoming.headers['proxy-authorization'] !== expectedAuthorization) socket.end(UNAUTHORIZED)
+    else void tunnel(incoming.url ?? '', { socket, head, dial: connectToHost })
   })
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -66,7 +72,7 @@ export async function openGitProxy({
       no_proxy: '',
       GIT_HTTP_PROXY_AUTHMETHOD: 'basic',
     },
-    refusal: () => refusal,
+    rejectedAddressFault: () => firstRejection,
     close() {
       server.close()
       for (const socket of sockets) socket.destroy()
@@ -75,12 +81,12 @@ export async function openGitProxy({
 }
 
 function describeHost(source: ArtifactSource, host: string): string {
-  const shown = redactAddress(source.address)
-  const isOwn = URL.parse(source.address)?.hostname === host
-  return `Artifact source ${shown}${isOwn ? '' : ` leads to ${host}, which`}`
+  const address = redactAddress(source.address)
+  const isSourceHost = URL.parse(source.address)?.hostname === host
+  return `Artifact source ${address}${isSourceHost ? '' : ` leads to ${host}, which`}`
 }
 
-interface CheckedConnection {
+interface CheckedConnectionOptions {
   readonly host: string
   readonly port: number
   readonly policy: AddressPolicy
@@ -88,37 +94,40 @@ interface CheckedConnection {
 }
 
 /** A connection to an address that the policy allows. */
-export async function connectChecked(wanted: CheckedConnection): Promise<Socket> {
-  const { port, policy, describe } = wanted
-  const host = hostOf(wanted.host)
-  requireAllowed(host, policy, describe)
-  const socket = connect({ host, port, lookup: policyLookup(policy, describe) })
+export async function connectChecked(options: CheckedConnectionOptions): Promise<Socket> {
+  const { port, policy, describe: sourceDescription } = options
+  const host = unbracketHost(options.host)
+  requireAllowedAddress(host, policy, sourceDescription)
+  const socket = connect({ host, port, lookup: newPolicyLookup(policy, sourceDescription) })
   await once(socket, 'connect')
   return socket
 }
 
-type DialHost = (host: string, port: number) => Promise<Socket>
+type ConnectToHost = (host: string, port: number) => Promise<Socket>
 
 const UNAUTHORIZED =
   'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="reeve"\r\n' +
   'Content-Length: 0\r\nConnection: close\r\n\r\n'
 const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
 
-function rejectCaller(response: ServerResponse): void {
+function respondUnauthorized(response: ServerResponse): void {
   response.writeHead(407, { 'proxy-authenticate': 'Basic realm="reeve"' }).end()
 }
 
-interface Tunnel {
+interface TunnelOptions {
   readonly socket: Duplex
   readonly head: Buffer
-  readonly dial: DialHost
+  readonly dial: ConnectToHost
 }
 
-async function tunnel(authority: string, { socket, head, dial }: Tunnel): Promise<void> {
-  // A caller that goes away ends its own connection only.
+async function tunnel(
+  authority: string,
+  { socket, head, dial: connectToHost }: TunnelOptions,
+): Promise<void> {
+  // A disconnected client only ends its own connection.
   socket.on('error', () => undefined)
   const url = URL.parse(`https://${authority}`)
-  const upstream = url === null ? undefined : await dialOrNone(dial, url, 443)
+  const upstream = url === null ? undefined : await tryConnect(connectToHost, url, 443)
   if (upstream === undefined) {
     socket.end(BAD_GATEWAY)
     return
@@ -135,35 +144,39 @@ async function tunnel(authority: string, { socket, head, dial }: Tunnel): Promis
 async function forward(
   incoming: IncomingMessage,
   response: ServerResponse,
-  dial: DialHost,
+  connectToHost: ConnectToHost,
 ): Promise<void> {
-  const fail = (): void => {
+  const respondBadGateway = (): void => {
     if (response.headersSent) response.destroy()
     else response.writeHead(502).end()
   }
   const url = URL.parse(incoming.url ?? '')
   const isPlain = url !== null && url.protocol === 'http:'
-  const socket = isPlain ? await dialOrNone(dial, url, 80) : undefined
+  const socket = isPlain ? await tryConnect(connectToHost, url, 80) : undefined
   if (url === null || socket === undefined) {
-    fail()
+    respondBadGateway()
     return
   }
   const headers = { ...incoming.headers }
   delete headers['proxy-authorization']
   delete headers['proxy-connection']
-  socket.on('error', fail)
+  socket.on('error', respondBadGateway)
   const method = incoming.method ?? 'GET'
   const outgoing = request(url, { method, headers, createConnection: () => socket })
-  outgoing.on('error', fail)
-  outgoing.on('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers)
-    answer.pipe(response)
-    answer.on('error', fail)
+  outgoing.on('error', respondBadGateway)
+  outgoing.on('response', (upstreamResponse) => {
+    response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers)
+    upstreamResponse.pipe(response)
+    upstreamResponse.on('error', respondBadGateway)
   })
   incoming.pipe(outgoing)
 }
 
-/** The caller learns only that there is no connection; the proxy keeps the reason. */
-function dialOrNone(dial: DialHost, url: URL, defaultPort: number): Promise<Socket | undefined> {
-  return dial(url.hostname, Number(url.port || defaultPort)).catch(() => undefined)
+/** Connects, or returns undefined; the proxy records the reason. */
+function tryConnect(
+  connectToHost: ConnectToHost,
+  url: URL,
+  defaultPort: number,
+): Promise<Socket | undefined> {
+  return connectToHost(url.hostname, Number(url.port || defaultPort)).catch(() => undefined)
 }

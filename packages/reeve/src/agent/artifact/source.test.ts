@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findChecksum, parseChecksum } from './checksum.ts'
+import { findChecksum, parseChecksum } from './stage-artifact.ts'
 import { archiveFormatOf } from './compression.ts'
-import { parseSource, redactAddress } from './source.ts'
+import { parseArtifactSource, redactAddress } from './source.ts'
 
 const sources = [
   { text: 'https://h/p/a.zip', kind: 'http', address: 'https://h/p/a.zip', name: 'a.zip' },
@@ -41,24 +41,24 @@ const sources = [
 
 for (const { text, kind, address, name } of sources) {
   test(`parseSource: ${text}`, () => {
-    const found = parseSource(text, null)
+    const found = parseArtifactSource(text, null)
     assert.deepEqual([found.kind, found.address, found.name], [kind, address, name])
   })
 }
 
 test('options of the job come before those of the address, and a part may be asked for', () => {
-  const found = parseSource('https://h/a.zip//in?checksum=md5:1&ref=a', { ref: 'b' })
+  const found = parseArtifactSource('https://h/a.zip//in?checksum=md5:1&ref=a', { ref: 'b' })
   assert.deepEqual(found.options, { checksum: 'md5:1', ref: 'b' })
   assert.equal(found.subdirectory, 'in')
 })
 
 for (const text of ['s3::ftp://h/b', 'gcs::file:///b', 'hg::x', 'ftp://h/a', 'host.name/x', '']) {
   test(`parseSource refuses ${JSON.stringify(text)}`, () => {
-    assert.throws(() => parseSource(text, null), { kind: 'task-artifact' })
+    assert.throws(() => parseArtifactSource(text, null), { kind: 'task-artifact' })
   })
 }
 
-test('what people see of an address has no password and no query', () => {
+test('displayed addresses have no password and no query', () => {
   assert.equal(redactAddress('https://u:p@h/a?token=1'), 'https://h/a')
   assert.equal(redactAddress('https://u:p@ss@h/a@b'), 'https://h/a@b', 'nor a part of one')
 })
@@ -81,7 +81,7 @@ test('a list of checksums is read in its three forms', () => {
   assert.throws(() => findChecksum(`${hex}  b.zip`, 'a.zip'), { kind: 'task-artifact' })
 })
 
-test('how a download is packed is told by its name, or by the option', () => {
+test('the archive format follows from the name or the option', () => {
   assert.equal(archiveFormatOf('a.TAR.GZ', undefined)?.compression, 'gz')
   assert.equal(archiveFormatOf('a.tar.zst', undefined)?.archive, 'tar')
   assert.equal(archiveFormatOf('a', 'zip')?.archive, 'zip')

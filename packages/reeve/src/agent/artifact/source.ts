@@ -2,20 +2,20 @@ import { posix } from 'node:path'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { parseArtifactScheme, type ArtifactKind } from '@reeve/kit/artifact-scheme.ts'
 
-/** Where something is to be fetched from, read from the text of the job. */
+/** Source of an artifact, parsed from the job. */
 export interface ArtifactSource {
   readonly kind: ArtifactKind
-  /** Without the options; for git as the program wants it. */
+  /** Without options; for git in the form that the program expects. */
   readonly address: string
-  /** The last part of the path: the name of a file that is not unpacked. */
+  /** Last component of the path: the name of a file that is not unpacked. */
   readonly name: string
-  /** Only this part of what was fetched is wanted; empty: all. */
+  /** Part of the content to deliver; empty for all. */
   readonly subdirectory: string
   readonly options: Readonly<Record<string, string>>
 }
 
-/** What is meant for us and not for the server of the address. */
-const OWN_OPTIONS: ReadonlySet<string> = new Set([
+/** Options for the fetcher, which are not sent to the server. */
+const FETCH_OPTIONS: ReadonlySet<string> = new Set([
   'archive',
   'checksum',
   'depth',
@@ -24,7 +24,7 @@ const OWN_OPTIONS: ReadonlySet<string> = new Set([
   'sshkey',
 ])
 
-/** The same for buckets, whose keys need not be in the log of a proxy. */
+/** Options for buckets, whose keys must not appear in proxy logs. */
 const BUCKET_OPTIONS: ReadonlySet<string> = new Set([
   'access_token',
   'aws_access_key_id',
@@ -34,59 +34,63 @@ const BUCKET_OPTIONS: ReadonlySet<string> = new Set([
   'version',
 ])
 
-/** Fault `task-artifact` for what this node cannot fetch. */
-export function parseSource(
-  text: string,
-  given: Readonly<Record<string, string>> | null,
+/** Parses a source. Fault `task-artifact` if this node cannot fetch it. */
+export function parseArtifactSource(
+  sourceString: string,
+  jobOptions: Readonly<Record<string, string>> | null,
 ): ArtifactSource {
-  const { scheme, kind, address: rest } = parseArtifactScheme(text)
-  const [whole = '', query = ''] = splitOnce(rest, '?')
-  const { address, subdirectory } = splitSubdirectory(whole)
+  const { scheme, kind, address: addressAndQuery } = parseArtifactScheme(sourceString)
+  const [fullAddress = '', query = ''] = splitOnce(addressAndQuery, '?')
+  const { address, subdirectory } = splitSubdirectory(fullAddress)
   const isBucket = kind === 's3' || kind === 'gcs'
-  const { own, foreign } = splitOptions(query, (key) => {
-    return OWN_OPTIONS.has(key) || (isBucket && BUCKET_OPTIONS.has(key))
+  const { fetchOptions, serverPairs: serverQuery } = splitOptions(query, (key) => {
+    return FETCH_OPTIONS.has(key) || (isBucket && BUCKET_OPTIONS.has(key))
   })
-  const options = { ...own, ...given }
+  const options = { ...fetchOptions, ...jobOptions }
   if (kind === undefined) {
-    const what = scheme === '' ? 'an address without a scheme' : `${scheme} addresses`
-    throw new Fault('task-artifact', `this node cannot fetch from ${what}`)
+    const sourceKind = scheme === '' ? 'an address without a scheme' : `${scheme} addresses`
+    throw new Fault('task-artifact', `this node cannot fetch from ${sourceKind}`)
   }
-  const full = (kind === 'http' || isBucket) && foreign !== '' ? `${address}?${foreign}` : address
-  const name = options['filename'] ?? decoded(posix.basename(address))
-  return { kind, address: full, name: safeName(name), subdirectory, options }
+  const addressWithQuery =
+    (kind === 'http' || isBucket) && serverQuery !== '' ? `${address}?${serverQuery}` : address
+  const name = options['filename'] ?? decodeComponent(posix.basename(address))
+  return { kind, address: addressWithQuery, name: fileNameOrDefault(name), subdirectory, options }
 }
 
-/** `https://host/archive.zip//part` means `part` of what the archive holds. */
+/** Splits off a subdirectory: `https://host/archive.zip//part` delivers `part` of the archive. */
 function splitSubdirectory(address: string): {
   readonly address: string
   readonly subdirectory: string
 } {
   const start = address.indexOf('://')
-  const at = address.indexOf('//', start < 0 ? 1 : start + 3)
-  if (at < 0) return { address, subdirectory: '' }
-  return { address: address.slice(0, at), subdirectory: address.slice(at + 2) }
+  const separatorIndex = address.indexOf('//', start < 0 ? 1 : start + 3)
+  if (separatorIndex < 0) return { address, subdirectory: '' }
+  return {
+    address: address.slice(0, separatorIndex),
+    subdirectory: address.slice(separatorIndex + 2),
+  }
 }
 
 function splitOptions(
   query: string,
-  isOwn: (key: string) => boolean,
-): { own: Record<string, string>; foreign: string } {
-  const own: Record<string, string> = {}
-  const foreign = query.split('&').filter((pair) => {
+  isFetchOption: (key: string) => boolean,
+): { fetchOptions: Record<string, string>; serverPairs: string } {
+  const fetchOptions: Record<string, string> = {}
+  const serverPairs = query.split('&').filter((pair) => {
     const [key = '', value = ''] = splitOnce(pair, '=')
-    if (!isOwn(key)) return pair !== ''
-    own[key] = decoded(value)
+    if (!isFetchOption(key)) return pair !== ''
+    fetchOptions[key] = decodeComponent(value)
     return false
   })
-  return { own, foreign: foreign.join('&') }
+  return { fetchOptions, serverPairs: serverPairs.join('&') }
 }
 
-function splitOnce(text: string, mark: string): readonly string[] {
-  const at = text.indexOf(mark)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)]
+function splitOnce(text: string, separator: string): readonly string[] {
+  const index = text.indexOf(separator)
+  return index < 0 ? [text] : [text.slice(0, index), text.slice(index + separator.length)]
 }
 
-function decoded(text: string): string {
+function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -94,24 +98,24 @@ function decoded(text: string): string {
   }
 }
 
-function safeName(name: string): string {
-  const isName = name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)
-  return isName && Buffer.byteLength(name) <= 255 ? name : 'download'
+function fileNameOrDefault(name: string): string {
+  const isValidName = name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)
+  return isValidName && Buffer.byteLength(name) <= 255 ? name : 'download'
 }
 
-/** For texts that people see: no password, no token of a query. */
+/** Removes passwords and query strings from an address for messages. */
 export function redactAddress(address: string): string {
   return address.replace(/\?.*$/s, '').replace(/\/\/[^/]*@/, '//')
 }
 
-/** What went wrong with an artifact, and with which: a task may have many. */
+/** Fault that names the failed artifact: a task may have many. */
 export function artifactFault(source: string, thrown: unknown): Fault {
-  const shown = redactAddress(source.replace(/^[a-z0-9]+::/i, ''))
+  const redactedSource = redactAddress(source.replace(/^[a-z0-9]+::/i, ''))
   const message = errorMessage(thrown)
-  const isOwn = thrown instanceof Fault && thrown.kind !== 'path-escape'
+  const isArtifactFault = thrown instanceof Fault && thrown.kind !== 'path-escape'
   return new Fault(
-    isOwn ? thrown.kind : 'task-artifact',
-    message.includes(shown) ? message : `artifact ${shown}: ${message}`,
+    isArtifactFault ? thrown.kind : 'task-artifact',
+    message.includes(redactedSource) ? message : `artifact ${redactedSource}: ${message}`,
     { cause: thrown },
   )
 }

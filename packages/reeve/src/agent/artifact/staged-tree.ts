@@ -13,16 +13,16 @@ import {
 import { join } from 'node:path'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Beneath, type Owner } from '../store/beneath.ts'
+import { SafeDirectory, type Owner } from '../store/safe-directory.ts'
 import { errorCode } from '../store/state-file.ts'
-import { entriesFault } from './disk-budget.ts'
+import { tooManyEntriesFault } from './disk-budget.ts'
 import { archiveFault } from './unpack.ts'
 
-interface Adoption {
-  /** The user that everything must belong to. */
-  readonly from: number
-  /** The user and group that everything belongs to afterwards. */
-  readonly to: Owner
+interface AdoptOptions {
+  /** User that must own all entries. */
+  readonly fetcherUid: number
+  /** New user and group of all entries. */
+  readonly newOwner: Owner
   readonly entriesMax: number
 }
 
@@ -31,53 +31,58 @@ interface Adoption {
  * directories and links that stay inside pass, and no file keeps set-user-ID or group-write bits.
  * Every path goes through an open directory, so that nothing planted is followed.
  */
-export async function adoptTree(root: string, adoption: Adoption): Promise<void> {
-  const top = await Beneath.open(root)
+export async function adoptTree(root: string, adoption: AdoptOptions): Promise<void> {
+  const rootDirectory = await SafeDirectory.open(root)
   try {
-    await adoptEntries(top, { ...adoption, depth: 0, left: { count: adoption.entriesMax } })
+    await adoptEntries(rootDirectory, {
+      ...adoption,
+      depth: 0,
+      remainingEntries: { count: adoption.entriesMax },
+    })
   } finally {
-    await top.close()
+    await rootDirectory.close()
   }
 }
 
-interface Level extends Adoption {
+interface AdoptLevel extends AdoptOptions {
   readonly depth: number
-  /** Shared by all levels. */
-  readonly left: { count: number }
+  /** Shared by all levels of the recursion. */
+  readonly remainingEntries: { count: number }
 }
 
-async function adoptEntries(directory: Beneath, level: Level): Promise<void> {
-  const { left, depth } = level
+async function adoptEntries(directory: SafeDirectory, level: AdoptLevel): Promise<void> {
+  const { remainingEntries, depth } = level
   if (depth > AGENT_LIMITS.artifactDepthMax) {
     throw archiveFault(`its directories are more than ${AGENT_LIMITS.artifactDepthMax} deep`)
   }
-  // Read in parts: one directory may hold all entries.
-  for await (const { name } of await opendir(directory.path('.'))) {
-    left.count -= 1
-    if (left.count < 0) throw entriesFault(level.entriesMax)
-    const found = await lstat(directory.path(name))
-    if (found.uid !== level.from) throw archiveFault(`${JSON.stringify(name)} has another owner`)
-    await adoptEntry(directory, { name, found }, level)
+  // Iterated in batches: one directory may hold all entries.
+  for await (const { name } of await opendir(directory.pathOf('.'))) {
+    remainingEntries.count -= 1
+    if (remainingEntries.count < 0) throw tooManyEntriesFault(level.entriesMax)
+    const stats = await lstat(directory.pathOf(name))
+    if (stats.uid !== level.fetcherUid)
+      throw archiveFault(`${JSON.stringify(name)} has another owner`)
+    await adoptEntry(directory, { name, stats }, level)
   }
 }
 
 async function adoptEntry(
-  directory: Beneath,
-  { name, found }: { readonly name: string; readonly found: Stats },
-  level: Level,
+  directory: SafeDirectory,
+  { name, stats }: { readonly name: string; readonly stats: Stats },
+  level: AdoptLevel,
 ): Promise<void> {
-  const path = directory.path(name)
-  const { uid, gid } = level.to
-  if (found.isDirectory()) {
-    await directory.within({ parts: [name] }, (inner) =>
+  const path = directory.pathOf(name)
+  const { uid, gid } = level.newOwner
+  if (stats.isDirectory()) {
+    await directory.withSubdirectory({ parts: [name] }, (inner) =>
       adoptEntries(inner, { ...level, depth: level.depth + 1 }),
     )
-  } else if (found.isSymbolicLink()) {
-    if (leadsOut(await readlink(path), level.depth)) throw notDelivered(name)
-  } else if (!found.isFile()) throw notDelivered(name)
-  if (found.uid !== uid || found.gid !== gid) await lchown(path, uid, gid)
-  if (!found.isSymbolicLink() && (found.mode & FORBIDDEN_BITS) !== 0) {
-    await restrictMode(path, found.mode & ~FORBIDDEN_BITS)
+  } else if (stats.isSymbolicLink()) {
+    if (escapesTree(await readlink(path), level.depth)) throw notDeliverableFault(name)
+  } else if (!stats.isFile()) throw notDeliverableFault(name)
+  if (stats.uid !== uid || stats.gid !== gid) await lchown(path, uid, gid)
+  if (!stats.isSymbolicLink() && (stats.mode & FORBIDDEN_BITS) !== 0) {
+    await restrictMode(path, stats.mode & ~FORBIDDEN_BITS)
   }
 }
 
@@ -93,15 +98,15 @@ async function restrictMode(path: string, mode: number): Promise<void> {
   }
 }
 
-function notDelivered(name: string): Fault {
+function notDeliverableFault(name: string): Fault {
   return archiveFault(`${JSON.stringify(name)} is not a file, or a link that leads out`)
 }
 
-function leadsOut(target: string, depth: number): boolean {
+function escapesTree(target: string, depth: number): boolean {
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')
-  const at = parts.findIndex((part) => part !== '..')
-  const ups = at < 0 ? parts.length : at
-  return target.startsWith('/') || ups > depth || parts.slice(ups).includes('..')
+  const firstNamed = parts.findIndex((part) => part !== '..')
+  const parentCount = firstNamed < 0 ? parts.length : firstNamed
+  return target.startsWith('/') || parentCount > depth || parts.slice(parentCount).includes('..')
 }
 
 /**
@@ -110,23 +115,29 @@ function leadsOut(target: string, depth: number): boolean {
  */
 export async function mergeTree(
   from: string,
-  to: Beneath,
+  target: SafeDirectory,
   owner: Owner | undefined,
 ): Promise<void> {
   for await (const entry of await opendir(from)) {
     const path = join(from, entry.name)
-    if (!entry.isDirectory()) await moveFile(path, to, entry.name)
-    else if (!(await moveNewDirectory(path, to, entry.name))) {
+    if (!entry.isDirectory()) await moveFile(path, target, entry.name)
+    else if (!(await moveNewDirectory(path, target, entry.name))) {
       const parts = [entry.name]
-      const make = { mode: 0o755, owner }
-      await to.within({ parts, make }, (inner) => mergeTree(path, inner, owner))
+      const createOptions = { mode: 0o755, owner }
+      await target.withSubdirectory({ parts, make: createOptions }, (inner) =>
+        mergeTree(path, inner, owner),
+      )
     }
   }
 }
 
-/** As a whole, where nothing has the name yet: one call instead of one for each file. */
-async function moveNewDirectory(from: string, to: Beneath, name: string): Promise<boolean> {
-  const isTaken = await lstat(to.path(name)).then(
+/** Moves a directory as a whole if its name is free: one call instead of one per file. */
+async function moveNewDirectory(
+  from: string,
+  target: SafeDirectory,
+  name: string,
+): Promise<boolean> {
+  const isTaken = await lstat(target.pathOf(name)).then(
     () => true,
     (thrown: unknown) => {
       if (errorCode(thrown) === 'ENOENT') return false
@@ -135,11 +146,11 @@ async function moveNewDirectory(from: string, to: Beneath, name: string): Promis
   )
   if (isTaken) return false
   try {
-    await rename(from, to.path(name))
+    await rename(from, target.pathOf(name))
     return true
   } catch (thrown) {
     const code = errorCode(thrown)
-    // Another file system, or something took the name meanwhile.
+    // Different file system, or the name was taken meanwhile.
     if (code === 'EXDEV' || code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') {
       return false
     }
@@ -147,27 +158,27 @@ async function moveNewDirectory(from: string, to: Beneath, name: string): Promis
   }
 }
 
-/** Replaces what has the name, without following it. Works across file systems too. */
-export async function moveFile(from: string, to: Beneath, name: string): Promise<void> {
+/** Replaces an existing entry without following it. Works across file systems. */
+export async function moveFile(from: string, target: SafeDirectory, name: string): Promise<void> {
   try {
-    await rename(from, to.path(name))
+    await rename(from, target.pathOf(name))
   } catch (thrown) {
     if (errorCode(thrown) === 'EISDIR') {
       throw new Fault('task-artifact', `${JSON.stringify(name)} is a directory already`)
     }
     if (errorCode(thrown) !== 'EXDEV') throw thrown
-    await copyOver(from, to, name)
+    await replaceByCopy(from, target, name)
   }
 }
 
-async function copyOver(from: string, to: Beneath, name: string): Promise<void> {
+async function replaceByCopy(from: string, target: SafeDirectory, name: string): Promise<void> {
   const temporary = `.${name.slice(0, 64)}.reeve-new`
   const stat = await lstat(from)
-  await unlink(to.path(temporary)).catch((thrown: unknown) => {
+  await unlink(target.pathOf(temporary)).catch((thrown: unknown) => {
     if (errorCode(thrown) !== 'ENOENT') throw thrown
   })
-  if (stat.isSymbolicLink()) await symlink(await readlink(from), to.path(temporary))
-  else await copyFile(from, to.path(temporary), constants.COPYFILE_EXCL)
-  await lchown(to.path(temporary), stat.uid, stat.gid)
-  await rename(to.path(temporary), to.path(name))
+  if (stat.isSymbolicLink()) await symlink(await readlink(from), target.pathOf(temporary))
+  else await copyFile(from, target.pathOf(temporary), constants.COPYFILE_EXCL)
+  await lchown(target.pathOf(temporary), stat.uid, stat.gid)
+  await rename(target.pathOf(temporary), target.pathOf(name))
 }

@@ -8,9 +8,8 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { DiskBudget } from './disk-budget.ts'
-import { readTar } from './tar.ts'
+import { readTar, readZip } from './archives.ts'
 import { unpack, UnpackBudget } from './unpack.ts'
-import { readZip } from './zip.ts'
 
 async function untar(root: string, entries: readonly TarEntry[], packed = 1e9): Promise<void> {
   // Odd pieces, as a network delivers them.
@@ -138,7 +137,7 @@ for (const { name, entries } of hostileTars) {
 
 test('an archive that unpacks to far more than it is, is refused', async (t) => {
   const root = await temporaryDirectory(t)
-  const size = AGENT_LIMITS.unpackedRatioFreeBytes + 1024
+  const size = AGENT_LIMITS.decompressionRatioExemptBytes + 1024
   await assert.rejects(untar(root, [{ path: 'zeros', text: '\0'.repeat(size) }], 1_000), {
     message: 'the archive unpacks to far more than it is',
   })

@@ -2,19 +2,19 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { lchown, link, lstat, symlink } from 'node:fs/promises'
 import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Beneath, partsBelow } from '../store/beneath.ts'
+import { SafeDirectory, containedPathParts } from '../store/safe-directory.ts'
 import { errorCode } from '../store/state-file.ts'
 import type { DiskBudget, FileCharge } from './disk-budget.ts'
 
-/** One entry of an archive. The body must be read, or left, before the next one is asked for. */
+/** An archive entry. Its body must be consumed or dropped before the next entry is read. */
 export interface ArchiveEntry {
-  /** As the archive says it; not to be trusted. */
+  /** Untrusted path from the archive. */
   readonly path: string
   readonly kind: 'file' | 'directory' | 'symlink' | 'hardlink'
   readonly mode: number
-  /** Whose it was where it was packed; only tar tells. */
+  /** Original owner; only tar files contain it. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined
-  /** Of a link; not to be trusted either. */
+  /** Untrusted target of a link. */
   readonly target: string
   readonly body: AsyncIterable<Uint8Array>
 }
@@ -36,11 +36,11 @@ export function archiveFault(message: string): Fault {
 export class UnpackBudget {
   readonly #packedBytes: number
   readonly #disk: DiskBudget | undefined
-  #current: FileCharge | undefined
+  #currentFile: FileCharge | undefined
   #files = 0
   #bytes = 0
 
-  /** Without a disk to count against, fixed limits apply. */
+  /** Without a disk budget fixed limits apply. */
   constructor(packedBytes: number, disk?: DiskBudget) {
     this.#packedBytes = packedBytes
     this.#disk = disk
@@ -48,19 +48,19 @@ export class UnpackBudget {
 
   addFile(): void {
     this.#files += 1
-    this.#current = this.#disk?.addEntry()
+    this.#currentFile = this.#disk?.addEntry()
     if (this.#disk === undefined && this.#files > AGENT_LIMITS.unpackedFilesMax) {
       throw archiveFault(`the archive holds more than ${AGENT_LIMITS.unpackedFilesMax} files`)
     }
   }
 
-  /** Of the file that was added last. */
+  /** Counts bytes of the file that was added last. */
   addBytes(count: number): void {
     this.#bytes += count
-    this.#current?.addBytes(count)
+    this.#currentFile?.addBytes(count)
     const isBomb =
-      this.#bytes > AGENT_LIMITS.unpackedRatioFreeBytes &&
-      this.#bytes > this.#packedBytes * AGENT_LIMITS.unpackedRatioMax
+      this.#bytes > AGENT_LIMITS.decompressionRatioExemptBytes &&
+      this.#bytes > this.#packedBytes * AGENT_LIMITS.decompressionRatioMax
     if (isBomb || this.#bytes > AGENT_LIMITS.unpackedBytesMax) {
       throw archiveFault('the archive unpacks to far more than it is')
     }
@@ -68,119 +68,124 @@ export class UnpackBudget {
 }
 
 /**
- * Unpacks into a directory that only the agent writes to. Nothing an archive says leads out of it:
- * paths and links that try to are refused, and no path goes through a link.
+ * Unpacks into a directory that only the agent writes to. Paths and links that lead out of it are
+ * rejected, and no path goes through a link.
  */
 export async function unpack(
-  members: AsyncIterable<ArchiveEntry>,
+  entries: AsyncIterable<ArchiveEntry>,
   root: string,
-  rules: UnpackRules,
+  rules: UnpackOptions,
 ): Promise<void> {
-  const beneath = await Beneath.open(root)
-  const parents = new Parents(beneath, rules.budget)
+  const rootDirectory = await SafeDirectory.open(root)
+  const parents = new ParentDirectories(rootDirectory, rules.budget)
   try {
-    for await (const member of members) {
-      if (member.kind !== 'directory') rules.budget.addFile()
-      await place({ root: beneath, parents }, member, rules)
+    for await (const entry of entries) {
+      if (entry.kind !== 'directory') rules.budget.addFile()
+      await placeEntry({ root: rootDirectory, parentDirectories: parents }, entry, rules)
     }
   } finally {
     await parents.close()
-    await beneath.close()
+    await rootDirectory.close()
   }
 }
 
-export interface UnpackRules {
+export interface UnpackOptions {
   readonly budget: UnpackBudget
   /**
-   * Everything stays whose it was, as far as it was: for what another of our nodes packed. Else it
-   * is the agent's, and everybody may read.
+   * Preserves the original owner where possible, for archives of other nodes. Otherwise files
+   * belong to the agent and are world-readable.
    */
   readonly preservesOwnership?: boolean
   /**
-   * True in a process of its own whose umask is 022: calls that block are several times cheaper
-   * than those that do not, and small files are mostly calls.
+   * True in a separate process with umask 022: blocking calls are several times cheaper, and small
+   * files consist mostly of calls.
    */
-  readonly mayBlock?: boolean
+  readonly usesBlockingCalls?: boolean
 }
 
-const DIRECTORY = { mode: 0o755 }
+const DEFAULT_DIRECTORY = { mode: 0o755 }
 
 /**
- * Keeps the directory of the last member open: the next one mostly lies beside it, and with many
- * small files it would take longer to find their directory again than to write them.
+ * Keeps the directory of the last entry open: the next one is usually beside it, and with many
+ * small files reopening it would cost more than writing them.
  */
-class Parents {
-  readonly #root: Beneath
+class ParentDirectories {
+  readonly #root: SafeDirectory
   readonly #budget: UnpackBudget
-  readonly #known = new Set<string>()
-  #last: { readonly path: string; readonly directory: Beneath } | undefined
+  readonly #chargedPaths = new Set<string>()
+  #openParent: { readonly path: string; readonly directory: SafeDirectory } | undefined
 
-  constructor(root: Beneath, budget: UnpackBudget) {
+  constructor(root: SafeDirectory, budget: UnpackBudget) {
     this.#root = root
     this.#budget = budget
   }
 
-  async get(parts: readonly string[]): Promise<Beneath> {
+  async open(parts: readonly string[]): Promise<SafeDirectory> {
     const path = parts.join('/')
-    if (this.#last?.path === path) return this.#last.directory
+    if (this.#openParent?.path === path) return this.#openParent.directory
     await this.close()
-    this.add(parts)
-    const directory = await this.#root.directory(parts, DIRECTORY)
-    this.#last = { path, directory }
+    this.charge(parts)
+    const directory = await this.#root.openSubdirectory(parts, DEFAULT_DIRECTORY)
+    this.#openParent = { path, directory }
     return directory
   }
 
-  /** Directories that only the paths of others name count too: one path can name a hundred. */
-  add(parts: readonly string[]): void {
+  /** Directories that are only implied by paths count too: one path can imply a hundred. */
+  charge(parts: readonly string[]): void {
     for (let depth = parts.length; depth > 0; depth -= 1) {
       const path = parts.slice(0, depth).join('/')
-      if (this.#known.has(path)) return
-      this.#known.add(path)
+      if (this.#chargedPaths.has(path)) return
+      this.#chargedPaths.add(path)
       this.#budget.addFile()
     }
   }
 
   async close(): Promise<void> {
-    const last = this.#last
-    this.#last = undefined
-    await last?.directory.close()
+    const openParent = this.#openParent
+    this.#openParent = undefined
+    await openParent?.directory.close()
   }
 }
 
-interface Target {
-  readonly root: Beneath
-  readonly parents: Parents
+interface UnpackTarget {
+  readonly root: SafeDirectory
+  readonly parentDirectories: ParentDirectories
 }
 
-async function place(target: Target, member: ArchiveEntry, rules: UnpackRules): Promise<void> {
-  const { root, parents } = target
-  const parts = safeParts(member.path)
-  if (member.kind === 'directory') {
-    // Most archives name their root, which is there.
+async function placeEntry(
+  target: UnpackTarget,
+  entry: ArchiveEntry,
+  rules: UnpackOptions,
+): Promise<void> {
+  const { root, parentDirectories } = target
+  const parts = requireSafeParts(entry.path)
+  if (entry.kind === 'directory') {
+    // Most archives contain their root, which already exists.
     if (parts.length === 0) return
-    const { mode, owner } = member
-    const make = rules.preservesOwnership === true ? { mode: mode & 0o1777, owner } : DIRECTORY
-    parents.add(parts)
-    await (await root.directory(parts, make)).close()
+    const { mode, owner } = entry
+    const createOptions =
+      rules.preservesOwnership === true ? { mode: mode & 0o1777, owner } : DEFAULT_DIRECTORY
+    parentDirectories.charge(parts)
+    await (await root.openSubdirectory(parts, createOptions)).close()
     return
   }
   const name = parts.at(-1)
-  if (name === undefined) throw archiveFault(`${JSON.stringify(member.path)} is no name of a file`)
-  const parent = await parents.get(parts.slice(0, -1))
+  if (name === undefined) throw archiveFault(`${JSON.stringify(entry.path)} is no name of a file`)
+  const parent = await parentDirectories.open(parts.slice(0, -1))
   try {
-    if (member.kind === 'symlink')
-      await placeLink(parent, name, { member, depth: parts.length - 1, rules })
-    else if (member.kind === 'hardlink') await placeHardLink(root, parent.path(name), member)
-    else await placeFile(parent, name, { member, rules })
+    if (entry.kind === 'symlink')
+      await placeSymlink(parent, name, { member: entry, depth: parts.length - 1, rules })
+    else if (entry.kind === 'hardlink') await placeHardLink(root, parent.pathOf(name), entry)
+    else await placeFile(parent, name, { entry, rules })
   } catch (thrown) {
     if (errorCode(thrown) !== 'EEXIST') throw thrown
-    throw archiveFault(`${JSON.stringify(member.path)} is in the archive twice`)
+    throw archiveFault(`${JSON.stringify(entry.path)} is in the archive twice`)
   }
 }
 
-function safeParts(path: string): readonly string[] {
-  const isLong = Buffer.byteLength(path) > AGENT_LIMITS.memberPathBytesMax
-  const parts = isLong || path.startsWith('/') ? undefined : partsBelow(path)
+function requireSafeParts(path: string): readonly string[] {
+  const isLong = Buffer.byteLength(path) > AGENT_LIMITS.archivePathBytesMax
+  const parts = isLong || path.startsWith('/') ? undefined : containedPathParts(path)
   if (parts === undefined) {
     throw archiveFault(`${JSON.stringify(path.slice(0, 256))} leads out of the archive`)
   }
@@ -191,41 +196,41 @@ function safeParts(path: string): readonly string[] {
 }
 
 async function placeFile(
-  parent: Beneath,
+  parent: SafeDirectory,
   name: string,
-  { member, rules }: { readonly member: ArchiveEntry; readonly rules: UnpackRules },
+  { entry, rules }: { readonly entry: ArchiveEntry; readonly rules: UnpackOptions },
 ): Promise<void> {
-  if (rules.mayBlock === true) {
-    await placeFileBlocking(parent.path(name), member, rules.budget)
+  if (rules.usesBlockingCalls === true) {
+    await placeFileSync(parent.pathOf(name), entry, rules.budget)
     return
   }
-  const file = await parent.create(name, 0o600)
+  const file = await parent.createFile(name, 0o600)
   try {
-    for await (const piece of member.body) {
+    for await (const piece of entry.body) {
       rules.budget.addBytes(piece.length)
       await file.write(piece)
     }
-    // What runs with another's rights stays behind.
+    // Set-user-ID and set-group-ID bits are dropped.
     if (rules.preservesOwnership === true) {
-      if (member.owner !== undefined) await file.chown(member.owner.uid, member.owner.gid)
-      await file.chmod(member.mode & 0o777)
-    } else await file.chmod((member.mode & 0o755) | 0o644)
+      if (entry.owner !== undefined) await file.chown(entry.owner.uid, entry.owner.gid)
+      await file.chmod(entry.mode & 0o777)
+    } else await file.chmod((entry.mode & 0o755) | 0o644)
   } finally {
     await file.close()
   }
 }
 
-async function placeFileBlocking(
+async function placeFileSync(
   path: string,
-  member: ArchiveEntry,
+  entry: ArchiveEntry,
   budget: UnpackBudget,
 ): Promise<void> {
-  // Exclusive, so that nothing that has the name is followed.
-  const file = openSync(path, 'wx', (member.mode & 0o755) | 0o644)
+  // Exclusive creation: an existing entry is not followed.
+  const file = openSync(path, 'wx', (entry.mode & 0o755) | 0o644)
   try {
-    for await (const piece of member.body) {
+    for await (const piece of entry.body) {
       budget.addBytes(piece.length)
-      for (let at = 0; at < piece.length;) at += writeSync(file, piece, at)
+      for (let written = 0; written < piece.length;) written += writeSync(file, piece, written)
     }
   } finally {
     closeSync(file)
@@ -233,48 +238,51 @@ async function placeFileBlocking(
 }
 
 /**
- * Links may point below the archive's own root. Leading `..` are counted against the real depth of
- * the link; one behind a name is refused, for the name may be a link itself and then the count
- * would be wrong.
+ * Symlinks must stay inside the archive root. Leading `..` are counted against the depth of the
+ * link; a `..` after a name is rejected, because the name may be a link itself.
  */
-async function placeLink(
-  parent: Beneath,
+async function placeSymlink(
+  parent: SafeDirectory,
   name: string,
-  { member, depth, rules }: LinkPlace,
+  { member: entry, depth, rules }: SymlinkContext,
 ): Promise<void> {
-  const { target } = member
+  const { target } = entry
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')
-  const ups = parts.findIndex((part) => part !== '..')
-  const upCount = ups < 0 ? parts.length : ups
+  const firstNamed = parts.findIndex((part) => part !== '..')
+  const parentCount = firstNamed < 0 ? parts.length : firstNamed
   const isSafe =
     target !== '' &&
     !target.startsWith('/') &&
     !target.includes('\0') &&
-    Buffer.byteLength(target) <= AGENT_LIMITS.memberPathBytesMax &&
-    upCount <= depth &&
-    !parts.slice(upCount).includes('..')
-  if (!isSafe) throw archiveFault(`${JSON.stringify(member.path)} is a link out of the archive`)
-  await symlink(target, parent.path(name))
-  if (rules.preservesOwnership === true && member.owner !== undefined)
-    await lchown(parent.path(name), member.owner.uid, member.owner.gid)
+    Buffer.byteLength(target) <= AGENT_LIMITS.archivePathBytesMax &&
+    parentCount <= depth &&
+    !parts.slice(parentCount).includes('..')
+  if (!isSafe) throw archiveFault(`${JSON.stringify(entry.path)} is a link out of the archive`)
+  await symlink(target, parent.pathOf(name))
+  if (rules.preservesOwnership === true && entry.owner !== undefined)
+    await lchown(parent.pathOf(name), entry.owner.uid, entry.owner.gid)
 }
 
-interface LinkPlace {
+interface SymlinkContext {
   readonly member: ArchiveEntry
   readonly depth: number
-  readonly rules: UnpackRules
+  readonly rules: UnpackOptions
 }
 
-/** To a file that was unpacked before, and only that. */
-async function placeHardLink(root: Beneath, path: string, member: ArchiveEntry): Promise<void> {
-  const parts = safeParts(member.target)
+/** Creates a hard link to a file that was unpacked before. */
+async function placeHardLink(
+  root: SafeDirectory,
+  path: string,
+  entry: ArchiveEntry,
+): Promise<void> {
+  const parts = requireSafeParts(entry.target)
   const name = parts.at(-1)
-  if (name === undefined) throw archiveFault(`${JSON.stringify(member.path)} is a link to nothing`)
-  const parent = await root.directory(parts.slice(0, -1))
+  if (name === undefined) throw archiveFault(`${JSON.stringify(entry.path)} is a link to nothing`)
+  const parent = await root.openSubdirectory(parts.slice(0, -1))
   try {
-    const stat = await lstat(parent.path(name))
-    if (!stat.isFile()) throw archiveFault(`${JSON.stringify(member.path)} links to no file`)
-    await link(parent.path(name), path)
+    const stat = await lstat(parent.pathOf(name))
+    if (!stat.isFile()) throw archiveFault(`${JSON.stringify(entry.path)} links to no file`)
+    await link(parent.pathOf(name), path)
   } finally {
     await parent.close()
   }

@@ -1,61 +1,58 @@
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
-/** One connection to a server: texts in order, either way, until it closes. */
+/** A connection to a server: ordered text messages in both directions until it closes. */
 export interface Channel {
-  /** Hands a text over; a channel that is closed drops it. */
+  /** Sends a message; a closed channel drops it. */
   send(text: string): void
-  /** Sets who gets each text that arrives; texts that came before are delivered then. */
+  /** Sets the message listener; messages that arrived before are delivered then. */
   onMessage(receive: (text: string) => void): void
-  /** Called once when the channel has ended, whichever side ended it; at once if it already has. */
+  /** Called once when the channel has closed, whichever side closed it; immediately if it has. */
   onClose(closed: (reason: string) => void): void
-  /** Ends the channel; safe to call twice. */
+  /** Closes the channel. Idempotent. */
   close(): void
   /**
-   * Dials the same server for a stream that it asked for (contract: OpenMessage). A channel inside
-   * one process has none. Rejects with a Fault `dial`.
+   * Dials the same server for a stream that it requested (contract: OpenMessage). In-process
+   * channels have no streams. Rejects with a Fault `dial`.
    */
   openStream?(stream: string, secret: string): Promise<StreamSocket>
 }
 
-/** Opens a channel to a server, whichever one answers. Rejects with a Fault `dial`. */
-export type Dial = () => Promise<Channel>
+/** Opens a channel to any server. Rejects with a Fault `dial`. */
+export type Dialer = () => Promise<Channel>
 
-/**
- * Two ends of a channel inside one process. What one sends the other gets later, never within the
- * call.
- */
-export function channelPair(): readonly [Channel, Channel] {
-  const left = new MemoryEnd()
-  const right = new MemoryEnd()
-  left.join(right)
-  right.join(left)
+/** Two connected channels in one process. Messages are delivered asynchronously. */
+export function memoryChannelPair(): readonly [Channel, Channel] {
+  const left = new MemoryChannel()
+  const right = new MemoryChannel()
+  left.connectTo(right)
+  right.connectTo(left)
   return [left, right]
 }
 
-class MemoryEnd implements Channel {
-  #peer: MemoryEnd | undefined
-  #receive: ((text: string) => void) | undefined
-  #closed: ((reason: string) => void) | undefined
-  #reason: string | undefined
-  readonly #unread: string[] = []
+class MemoryChannel implements Channel {
+  #peer: MemoryChannel | undefined
+  #messageListener: ((text: string) => void) | undefined
+  #closeListener: ((reason: string) => void) | undefined
+  #closeReason: string | undefined
+  readonly #undelivered: string[] = []
 
-  join(peer: MemoryEnd): void {
+  connectTo(peer: MemoryChannel): void {
     this.#peer = peer
   }
 
   send(text: string): void {
-    if (this.#reason !== undefined) return
+    if (this.#closeReason !== undefined) return
     queueMicrotask(() => this.#peer?.deliver(text))
   }
 
-  onMessage(receive: (text: string) => void): void {
-    this.#receive = receive
-    for (const text of this.#unread.splice(0)) receive(text)
+  onMessage(listener: (text: string) => void): void {
+    this.#messageListener = listener
+    for (const text of this.#undelivered.splice(0)) listener(text)
   }
 
-  onClose(closed: (reason: string) => void): void {
-    this.#closed = closed
-    if (this.#reason !== undefined) closed(this.#reason)
+  onClose(listener: (reason: string) => void): void {
+    this.#closeListener = listener
+    if (this.#closeReason !== undefined) listener(this.#closeReason)
   }
 
   close(): void {
@@ -64,14 +61,14 @@ class MemoryEnd implements Channel {
   }
 
   deliver(text: string): void {
-    if (this.#reason !== undefined) return
-    if (this.#receive === undefined) this.#unread.push(text)
-    else this.#receive(text)
+    if (this.#closeReason !== undefined) return
+    if (this.#messageListener === undefined) this.#undelivered.push(text)
+    else this.#messageListener(text)
   }
 
   end(reason: string): void {
-    if (this.#reason !== undefined) return
-    this.#reason = reason
-    this.#closed?.(reason)
+    if (this.#closeReason !== undefined) return
+    this.#closeReason = reason
+    this.#closeListener?.(reason)
   }
 }

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { StatusMessage, type AllocationUpdate } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { allocationId } from '../../../test/build/agent.ts'
-import { taskStatesView } from '../../model/index.ts'
+import { expandTaskStates } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { taskEvent } from '../task/task-event.ts'
-import { freshTaskState } from '../task/task-state.ts'
-import { Outbox, type StatusReport } from './outbox.ts'
+import { newTaskState } from '../task/task-state.ts'
+import { StatusOutbox, type StatusReport } from './outbox.ts'
 
 function update(n: number, fields: Partial<AllocationUpdate> = {}): AllocationUpdate {
   return {
@@ -21,52 +21,52 @@ function update(n: number, fields: Partial<AllocationUpdate> = {}): AllocationUp
 
 function read(report: StatusReport | undefined): readonly AllocationUpdate[] {
   assert.ok(report !== undefined)
-  const message: unknown = JSON.parse(report.text)
+  const message: unknown = JSON.parse(report.json)
   assert.ok(Value.Check(StatusMessage, message))
   assert.equal(message.seq, report.seq)
   // Zero values are left out on the way (contract: ReportedTaskState).
-  return message.updates.map((told) => ({ ...told, TaskStates: taskStatesView(told.TaskStates) }))
+  return message.updates.map((told) => ({ ...told, TaskStates: expandTaskStates(told.TaskStates) }))
 }
 
 test('one report is on its way at a time, and carries the latest word on each allocation', () => {
-  const outbox = new Outbox()
-  outbox.offer(update(1, { ClientStatus: 'pending' }))
+  const outbox = new StatusOutbox()
+  outbox.add(update(1, { ClientStatus: 'pending' }))
   const first = outbox.next()
   assert.deepEqual(read(first), [update(1, { ClientStatus: 'pending' })])
-  outbox.offer(update(1))
-  outbox.offer(update(2))
-  outbox.offer(update(1, { ClientStatus: 'complete' }))
+  outbox.add(update(1))
+  outbox.add(update(2))
+  outbox.add(update(1, { ClientStatus: 'complete' }))
   assert.equal(outbox.next(), undefined)
   assert.equal(outbox.acknowledge(first?.seq ?? 0), true)
   assert.deepEqual(read(outbox.next()), [update(1, { ClientStatus: 'complete' }), update(2)])
 })
 
 test('a receipt for another report frees nothing', () => {
-  const outbox = new Outbox()
-  outbox.offer(update(1))
+  const outbox = new StatusOutbox()
+  outbox.add(update(1))
   const first = outbox.next()
-  outbox.offer(update(2))
+  outbox.add(update(2))
   assert.equal(outbox.acknowledge(99), false)
   assert.equal(outbox.next(), undefined)
   assert.equal(outbox.acknowledge(first?.seq ?? 0), true)
   assert.equal(outbox.acknowledge(first?.seq ?? 0), false)
 })
 
-test('a new channel is told everything again, from number one', () => {
-  const outbox = new Outbox()
-  outbox.offer(update(1))
+test('a new channel gets everything again, with sequence number 1', () => {
+  const outbox = new StatusOutbox()
+  outbox.add(update(1))
   outbox.next()
-  outbox.offer(update(2))
-  outbox.restart([update(1), update(3)])
+  outbox.add(update(2))
+  outbox.reset([update(1), update(3)])
   const report = outbox.next()
   assert.equal(report?.seq, 1)
   assert.deepEqual(read(report), [update(1), update(3)])
 })
 
-test('many allocations are told in several reports, none lost', () => {
-  const outbox = new Outbox()
+test('many allocations are split into several reports, none lost', () => {
+  const outbox = new StatusOutbox()
   const count = AGENT_LIMITS.reportedAllocationsMax * 2 + 1
-  for (let n = 0; n < count; n += 1) outbox.offer(update(n))
+  for (let n = 0; n < count; n += 1) outbox.add(update(n))
   const told: string[] = []
   for (let report = outbox.next(); report !== undefined; report = outbox.next()) {
     told.push(...read(report).map((one) => one.ID))
@@ -81,10 +81,10 @@ test('a history too long for a message is cut to the last event of each task', (
     return taskEvent('Driver', n, { DriverMessage: `${n} ${'x'.repeat(500)}` })
   })
   const names = Array.from({ length: 500 }, (_, n) => `task-${n}`)
-  const state = { ...freshTaskState(), Events: events }
+  const state = { ...newTaskState(), Events: events }
   const TaskStates = Object.fromEntries(names.map((name) => [name, state]))
-  const outbox = new Outbox()
-  outbox.offer(update(1, { TaskStates }))
+  const outbox = new StatusOutbox()
+  outbox.add(update(1, { TaskStates }))
   const [told] = read(outbox.next())
   assert.equal(Object.keys(told?.TaskStates ?? {}).length, 500)
   assert.deepEqual(told?.TaskStates?.['task-7']?.Events, events.slice(-1))

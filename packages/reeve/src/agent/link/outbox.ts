@@ -1,58 +1,63 @@
-import type { AllocationUpdate } from '@reeve/contract'
-import { storeTaskStates } from '../../model/index.ts'
+import type {
+  AllocationServices,
+  AllocationUpdate,
+  ReportedService,
+  ServicesMessage,
+} from '@reeve/contract'
+import { compactTaskStates } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
-/** Texts of one report; a character is at most three bytes, and a message at most 8 MiB. */
+/** Characters of one report; a character has at most three bytes, a message at most 8 MiB. */
 const REPORT_CHARS_MAX = 2 * 1024 * 1024
 
 export interface StatusReport {
   readonly seq: number
   /** The `status` message. */
-  readonly text: string
+  readonly json: string
 }
 
 /**
- * What the servers have yet to be told. One report is on its way at a time; whatever happens to an
- * allocation meanwhile replaces what was waiting for it, so a slow server costs memory per
- * allocation, not per event.
+ * Status updates that still have to be sent. One report is in flight at a time; a newer update of
+ * an allocation replaces the pending one, so a slow server costs memory per allocation, not per
+ * event.
  */
-export class Outbox {
-  readonly #waiting = new Map<string, AllocationUpdate>()
+export class StatusOutbox {
+  readonly #pending = new Map<string, AllocationUpdate>()
   #inFlight: number | undefined
-  #seq = 0
+  #lastSeq = 0
 
-  offer(update: AllocationUpdate): void {
-    this.#waiting.set(update.ID, update)
+  add(update: AllocationUpdate): void {
+    this.#pending.set(update.ID, update)
   }
 
-  /** A new channel: nothing is on its way, and everything is told again. */
-  restart(updates: readonly AllocationUpdate[]): void {
+  /** Resets the outbox for a new channel: nothing is in flight, and every update is sent again. */
+  reset(updates: readonly AllocationUpdate[]): void {
     this.#inFlight = undefined
-    this.#seq = 0
-    this.#waiting.clear()
-    for (const update of updates) this.offer(update)
+    this.#lastSeq = 0
+    this.#pending.clear()
+    for (const update of updates) this.add(update)
   }
 
-  /** The next report, when none is on its way and there is something to tell. */
+  /** Returns the next report if none is in flight and updates are pending. */
   next(): StatusReport | undefined {
-    if (this.#inFlight !== undefined || this.#waiting.size === 0) return undefined
-    const parts: string[] = []
+    if (this.#inFlight !== undefined || this.#pending.size === 0) return undefined
+    const encodedUpdates: string[] = []
     let chars = 0
-    for (const [id, update] of this.#waiting) {
-      const part = encode(update)
-      const isFull = parts.length >= AGENT_LIMITS.reportedAllocationsMax
-      if (parts.length > 0 && (isFull || chars + part.length > REPORT_CHARS_MAX)) break
-      parts.push(part)
-      chars += part.length
-      this.#waiting.delete(id)
+    for (const [id, update] of this.#pending) {
+      const encoded = encodeUpdate(update)
+      const isFull = encodedUpdates.length >= AGENT_LIMITS.reportedAllocationsMax
+      if (encodedUpdates.length > 0 && (isFull || chars + encoded.length > REPORT_CHARS_MAX)) break
+      encodedUpdates.push(encoded)
+      chars += encoded.length
+      this.#pending.delete(id)
     }
-    this.#seq += 1
-    this.#inFlight = this.#seq
-    const text = `{"kind":"status","seq":${this.#seq},"updates":[${parts.join(',')}]}`
-    return { seq: this.#seq, text }
+    this.#lastSeq += 1
+    this.#inFlight = this.#lastSeq
+    const json = `{"kind":"status","seq":${this.#lastSeq},"updates":[${encodedUpdates.join(',')}]}`
+    return { seq: this.#lastSeq, json }
   }
 
-  /** True when this was the receipt that the next report waited for. */
+  /** Returns true if this acknowledges the report in flight. */
   acknowledge(seq: number): boolean {
     if (this.#inFlight !== seq) return false
     this.#inFlight = undefined
@@ -61,15 +66,95 @@ export class Outbox {
 }
 
 /**
- * A group of thousands of tasks may have more history than a message holds: then only the last
- * event of each goes.
+ * Serializes an update. If the history of thousands of tasks exceeds a message, only the last event
+ * of each task is sent.
  */
-function encode(whole: AllocationUpdate): string {
-  const update = { ...whole, TaskStates: storeTaskStates(whole.TaskStates) }
-  const text = JSON.stringify(update)
-  if (text.length <= REPORT_CHARS_MAX) return text
-  const trimmed = Object.entries(update.TaskStates ?? {}).map(([name, state]) => {
+function encodeUpdate(original: AllocationUpdate): string {
+  const compacted = { ...original, TaskStates: compactTaskStates(original.TaskStates) }
+  const json = JSON.stringify(compacted)
+  if (json.length <= REPORT_CHARS_MAX) return json
+  const trimmed = Object.entries(compacted.TaskStates ?? {}).map(([name, state]) => {
     return [name, { ...state, Events: state.Events?.slice(-1) }] as const
   })
-  return JSON.stringify({ ...update, TaskStates: Object.fromEntries(trimmed) })
+  return JSON.stringify({ ...compacted, TaskStates: Object.fromEntries(trimmed) })
+}
+
+/** Characters of one message; a character has at most three bytes, a message at most 8 MiB. */
+const MESSAGE_CHARS_MAX = 1024 * 1024
+
+/**
+ * Service updates that still have to be sent. One message is in flight at a time; newer services of
+ * an allocation replace pending ones. A new channel gets everything and finally the full list of
+ * allocations, so that servers and node agree.
+ */
+export class ServiceOutbox {
+  /** Services by allocation. Allocations without services are only in `#waiting`. */
+  readonly #services = new Map<string, readonly ReportedService[]>()
+  readonly #pending = new Set<string>()
+  /** Allocations whose services are not known again yet; the servers keep what they have. */
+  readonly #deferred = new Set<string>()
+  #inFlight: number | undefined
+  #lastSeq = 0
+  #isFullListDue = false
+
+  /** Sets the services of an allocation. */
+  setServices(allocation: string, services: readonly ReportedService[]): void {
+    if (services.length === 0) this.#services.delete(allocation)
+    else this.#services.set(allocation, services)
+    this.#pending.add(allocation)
+  }
+
+  /** Defers updates of the allocation until it is released. */
+  defer(allocation: string): void {
+    this.#deferred.add(allocation)
+  }
+
+  release(allocation: string): void {
+    this.#deferred.delete(allocation)
+  }
+
+  /** Resets the outbox for a new channel: nothing is in flight, and everything is sent again. */
+  reset(): void {
+    this.#inFlight = undefined
+    this.#lastSeq = 0
+    for (const allocation of this.#services.keys()) this.#pending.add(allocation)
+    this.#isFullListDue = true
+  }
+
+  /** Returns the next message if none is in flight and updates are pending. */
+  next(): ServicesMessage | undefined {
+    if (this.#inFlight !== undefined) return undefined
+    const sets: AllocationServices[] = []
+    let chars = 0
+    let isFull = false
+    for (const allocation of this.#pending) {
+      if (this.#deferred.has(allocation)) continue
+      const set = { allocation, services: this.#services.get(allocation) ?? [] }
+      const size = JSON.stringify(set).length
+      isFull = sets.length > 0 && chars + size > MESSAGE_CHARS_MAX
+      if (isFull) break
+      this.#pending.delete(allocation)
+      sets.push(set)
+      chars += size
+    }
+    const isFullList = this.#isFullListDue && !isFull
+    if (sets.length === 0 && !isFullList) return undefined
+    if (isFullList) this.#isFullListDue = false
+    this.#lastSeq += 1
+    this.#inFlight = this.#lastSeq
+    const allocations = [...new Set([...this.#services.keys(), ...this.#deferred])]
+    return {
+      kind: 'services',
+      seq: this.#lastSeq,
+      sets,
+      ...(isFullList ? { all: allocations } : {}),
+    }
+  }
+
+  /** Returns true if this acknowledges the message in flight. */
+  acknowledge(seq: number): boolean {
+    if (this.#inFlight !== seq) return false
+    this.#inFlight = undefined
+    return true
+  }
 }

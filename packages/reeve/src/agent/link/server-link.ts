@@ -9,54 +9,51 @@ import type {
 import type { Clock, Random } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { Log } from '../log.ts'
-import { pause, withDeadline } from '../wait.ts'
-import { backoffMs } from './backoff.ts'
-import type { Channel, Dial } from './channel.ts'
-import { Outbox } from './outbox.ts'
-import type {
-  CatalogMessage,
-  DesiredEnvelope,
-  OpenEnvelope,
-  RequestEnvelope,
-} from './server-message.ts'
-import { Session, type Dialler } from './session.ts'
+import type { Logger } from '../log.ts'
+import { sleep, withTimeout } from '../timing.ts'
+import type { Channel, Dialer } from './channel.ts'
+import { StatusOutbox } from './outbox.ts'
+import {
+  type CatalogMessage,
+  type DesiredEnvelope,
+  type OpenEnvelope,
+  type RequestEnvelope,
+  ServerSession,
+  type StreamDialer,
+} from './session.ts'
 
 interface ServerLinkOptions {
   readonly clock: Clock
   readonly random: Random
-  readonly log: Log
-  readonly dial: Dial
-  hello(): HelloMessage
-  /** How every allocation stands; told again on each new connection. */
-  updates(): readonly AllocationUpdate[]
-  /** A server has let the node in: what it lists from here on is a new listing. */
-  welcomed(welcome: WelcomeMessage): void
-  desired(message: DesiredEnvelope): void
-  /** A server spoke of services or variables. */
-  catalog?(message: CatalogMessage): void
-  /** The data that an allocation asked for does not come. */
-  noData?(message: NoDataMessage): void
-  /** A server that has let the node in said something. */
-  heard?(): void
-  /** What a caller asks of this node; a node without it says that it cannot. */
-  requested?(message: RequestEnvelope): Promise<ReplyMessage>
-  opened?(message: OpenEnvelope, dial: Dialler): Promise<ReplyMessage | undefined>
+  readonly log: Logger
+  readonly dialServer: Dialer
+  helloMessage(): HelloMessage
+  /** Current status of every allocation; sent on each new connection. */
+  currentUpdates(): readonly AllocationUpdate[]
+  /** Called when a server has accepted the node: a new full list follows. */
+  onWelcome(welcome: WelcomeMessage): void
+  onDesired(message: DesiredEnvelope): void
+  /** Called with messages about services and variables. */
+  onCatalogMessage?(message: CatalogMessage): void
+  /** Called when requested migration data is not available. */
+  onNoData?(message: NoDataMessage): void
+  /** Called with each message of a server that has accepted the node. */
+  onContact?(): void
+  /** Handles a request for this node; without it requests are answered with 501. */
+  onRequest?(message: RequestEnvelope): Promise<ReplyMessage>
+  onOpenStream?(message: OpenEnvelope, dial: StreamDialer): Promise<ReplyMessage | undefined>
 }
 
-/**
- * Keeps one connection to the servers alive: dials, greets, and begins anew when it breaks, for
- * ever.
- */
+/** Maintains one connection to the servers: dials, registers, and reconnects after failures. */
 export class ServerLink {
   readonly #options: ServerLinkOptions
-  readonly #outbox = new Outbox()
+  readonly #outbox = new StatusOutbox()
   readonly #stopping = new AbortController()
-  #session: Session | undefined
+  #session: ServerSession | undefined
   #loop: Promise<void> | undefined
-  #isFlushDue = false
-  /** When a server said that it stops. */
-  #stoppedMs = Number.NEGATIVE_INFINITY
+  #isFlushScheduled = false
+  /** When a server announced its stop. */
+  #serverStoppedMs = Number.NEGATIVE_INFINITY
 
   constructor(options: ServerLinkOptions) {
     this.#options = options
@@ -72,14 +69,14 @@ export class ServerLink {
     await this.#loop
   }
 
-  /** Tells the servers how an allocation stands, now or as soon as one is there. */
+  /** Reports the status of an allocation, as soon as a server is connected. */
   report(update: AllocationUpdate): void {
-    this.#outbox.offer(update)
-    if (this.#isFlushDue) return
-    this.#isFlushDue = true
-    // What changes in one turn goes out in one report.
+    this.#outbox.add(update)
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    // Changes within one microtask go into one report.
     queueMicrotask(() => {
-      this.#isFlushDue = false
+      this.#isFlushScheduled = false
       this.#session?.flush()
     })
   }
@@ -88,9 +85,9 @@ export class ServerLink {
     this.#session?.sendNode(node)
   }
 
-  /** Says something on the connection of the moment; lost when there is none. */
-  say(message: object): void {
-    this.#session?.say(message)
+  /** Sends a message on the current connection; it is dropped if there is none. */
+  send(message: object): void {
+    this.#session?.send(message)
   }
 
   async #run(): Promise<void> {
@@ -98,23 +95,24 @@ export class ServerLink {
     const { signal } = this.#stopping
     let failures = 0
     while (!signal.aborted) {
-      const wasLive = await this.#connect()
-      failures = wasLive ? 0 : failures + 1
-      const isRestarting = clock.nowMs() - this.#stoppedMs < AGENT_LIMITS.restartMsMax
-      const { restartReconnectMsMax, reconnectMsMax } = AGENT_LIMITS
-      const msMax = isRestarting ? restartReconnectMsMax : reconnectMsMax
-      await pause(clock, backoffMs(failures, random.next(), msMax), signal)
+      const wasWelcomed = await this.#connect()
+      failures = wasWelcomed ? 0 : failures + 1
+      const isRestarting =
+        clock.nowMs() - this.#serverStoppedMs < AGENT_LIMITS.serverRestartWindowMs
+      const { reconnectAfterRestartMaxDelayMs, reconnectMaxDelayMs } = AGENT_LIMITS
+      const maxDelayMs = isRestarting ? reconnectAfterRestartMaxDelayMs : reconnectMaxDelayMs
+      await sleep(clock, reconnectDelayMs(failures, random.next(), maxDelayMs), signal)
     }
   }
 
-  /** True when a server had let the node in. */
+  /** Connects once; resolves to true if a server accepted the node. */
   async #connect(): Promise<boolean> {
     const { clock, log } = this.#options
-    const dialing = this.#options.dial()
+    const dialing = this.#options.dialServer()
     let channel: Channel
     try {
-      const ms = AGENT_LIMITS.dialMsMax
-      channel = await withDeadline(dialing, { clock, ms, what: 'reaching a server' })
+      const timeoutMs = AGENT_LIMITS.dialTimeoutMs
+      channel = await withTimeout(dialing, { clock, timeoutMs, operation: 'reaching a server' })
     } catch (thrown) {
       log.warn({ error: errorMessage(thrown) }, 'no server reached')
       void dialing.then(
@@ -123,42 +121,57 @@ export class ServerLink {
       )
       return false
     }
-    return this.#converse(channel)
+    return this.#runSession(channel)
   }
 
-  async #converse(channel: Channel): Promise<boolean> {
+  async #runSession(channel: Channel): Promise<boolean> {
     const { clock, log } = this.#options
-    const session = new Session({
+    const session = new ServerSession({
       channel,
       clock,
       log,
-      outbox: this.#outbox,
-      hello: () => this.#options.hello(),
-      welcomed: (welcome) => {
-        this.#outbox.restart(this.#options.updates())
-        this.#options.welcomed(welcome)
+      statusOutbox: this.#outbox,
+      helloMessage: () => this.#options.helloMessage(),
+      onWelcome: (welcome) => {
+        this.#outbox.reset(this.#options.currentUpdates())
+        this.#options.onWelcome(welcome)
       },
-      desired: (message) => this.#options.desired(message),
-      catalog: (message) => this.#options.catalog?.(message),
-      noData: (message) => this.#options.noData?.(message),
-      heard: () => this.#options.heard?.(),
-      requested: async (message) => {
-        return (await this.#options.requested?.(message)) ?? cannot(message.id)
+      onDesired: (message) => this.#options.onDesired(message),
+      onCatalogMessage: (message) => this.#options.onCatalogMessage?.(message),
+      onNoData: (message) => this.#options.onNoData?.(message),
+      onContact: () => this.#options.onContact?.(),
+      onRequest: async (message) => {
+        return (await this.#options.onRequest?.(message)) ?? notImplementedReply(message.id)
       },
-      opened: async (message, dial) => {
-        if (this.#options.opened === undefined) return cannot(message.stream)
-        return await this.#options.opened(message, dial)
+      onOpenStream: async (message, dialStream) => {
+        if (this.#options.onOpenStream === undefined) return notImplementedReply(message.stream)
+        return await this.#options.onOpenStream(message, dialStream)
       },
     })
     this.#session = session
     if (this.#stopping.signal.aborted) session.close('the agent stops')
-    const wasLive = await session.run()
-    if (wasLive && session.hasServerStopped) this.#stoppedMs = clock.nowMs()
+    const wasWelcomed = await session.run()
+    if (wasWelcomed && session.hasServerStopped) this.#serverStoppedMs = clock.nowMs()
     this.#session = undefined
-    return wasLive
+    return wasWelcomed
   }
 }
 
-function cannot(id: string): ReplyMessage {
+function notImplementedReply(id: string): ReplyMessage {
   return { kind: 'reply', id, error: { status: 501, message: 'this node answers no requests' } }
+}
+
+/**
+ * Delay before the next attempt after this many consecutive failures: exponential up to a maximum,
+ * half of it random, so that the agents of a cluster do not all reconnect at once after a server
+ * restart.
+ */
+export function reconnectDelayMs(
+  failures: number,
+  random: number,
+  maxDelayMs: number = AGENT_LIMITS.reconnectMaxDelayMs,
+): number {
+  const { reconnectInitialDelayMs } = AGENT_LIMITS
+  const ceilingMs = Math.min(maxDelayMs, reconnectInitialDelayMs * 2 ** Math.min(failures, 30))
+  return Math.round(ceilingMs * (0.5 + 0.5 * random))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readServerMessage } from './server-message.ts'
+import { readServerMessage } from './session.ts'
 
 const cases = [
   { name: 'a known message', text: '{"kind":"ack","seq":3}', want: 'ack' },

@@ -1,216 +1,337 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import {
   SERVER_STOPS,
   type HelloMessage,
-  type NoDataMessage,
+  NoDataMessage,
   type NodeRegistration,
   type ReplyMessage,
-  type WelcomeMessage,
+  WelcomeMessage,
+  AckMessage,
+  DesiredMessage,
+  WatchUpdateMessage,
+  HeartbeatReply,
+  OpenMessage,
+  RequestMessage,
+  RefuseMessage,
+  ServicesAck,
+  type Infer,
 } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../log.ts'
 import type { Channel } from './channel.ts'
-import { Inbox } from './inbox.ts'
-import type { Outbox } from './outbox.ts'
-import {
-  readServerMessage,
-  type CatalogMessage,
-  type DesiredEnvelope,
-  type Incoming,
-  type OpenEnvelope,
-  type RequestEnvelope,
-} from './server-message.ts'
+import type { StatusOutbox } from './outbox.ts'
 
 interface SessionOptions {
   readonly channel: Channel
   readonly clock: Clock
-  readonly log: Log
-  readonly outbox: Outbox
-  hello(): HelloMessage
-  /** The server has let the node in. */
-  welcomed(welcome: WelcomeMessage): void
-  desired(message: DesiredEnvelope): void
-  catalog?(message: CatalogMessage): void
-  /** The data that an allocation asked for does not come. */
-  noData?(message: NoDataMessage): void
-  /** The server has let the node in, and says something. */
-  heard(): void
-  /** What a caller asks of this node; the reply goes back on the same channel. */
-  requested(message: RequestEnvelope): Promise<ReplyMessage>
-  /** The same for a stream; undefined when it was served on its own connection. */
-  opened(message: OpenEnvelope, dial: Dialler): Promise<ReplyMessage | undefined>
+  readonly log: Logger
+  readonly statusOutbox: StatusOutbox
+  helloMessage(): HelloMessage
+  /** Called when the server has accepted the node. */
+  onWelcome(welcome: WelcomeMessage): void
+  onDesired(message: DesiredEnvelope): void
+  onCatalogMessage?(message: CatalogMessage): void
+  /** Called when requested migration data is not available. */
+  onNoData?(message: NoDataMessage): void
+  /** Called with each message after the server has accepted the node. */
+  onContact(): void
+  /** Handles a request; the reply is sent on the same channel. */
+  onRequest(message: RequestEnvelope): Promise<ReplyMessage>
+  /** Handles a stream request; undefined if it was served on its own connection. */
+  onOpenStream(message: OpenEnvelope, dial: StreamDialer): Promise<ReplyMessage | undefined>
 }
 
 /** Dials the server for one stream. */
-export type Dialler = () => Promise<StreamSocket>
+export type StreamDialer = () => Promise<StreamSocket>
 
 /**
- * One connection from its greeting to its end. Every wait in it has a deadline on the given clock.
+ * One connection, from the hello message to its end. Every wait has a deadline on the given clock.
  */
-export class Session {
+export class ServerSession {
   readonly #options: SessionOptions
-  readonly #inbox = new Inbox()
-  #isLive = false
+  readonly #messages = new MessageQueue()
+  #isWelcomed = false
   #isClosed = false
   #hasServerStopped = false
-  #heartbeatMs = 0
-  #heardMs = 0
-  #cancelDeadline: () => void = () => undefined
+  #heartbeatIntervalMs = 0
+  #lastReceivedMs = 0
+  #cancelHelloTimeout: () => void = () => undefined
   #cancelHeartbeat: () => void = () => undefined
-  #cancelReceipt: () => void = () => undefined
+  #cancelAckTimeout: () => void = () => undefined
 
   constructor(options: SessionOptions) {
     this.#options = options
   }
 
-  /** Resolves when the connection has ended: true when the server had let the node in. */
+  /** Resolves when the connection has ended: true if the server had accepted the node. */
   async run(): Promise<boolean> {
     const { channel, clock, log } = this.#options
     if (this.#isClosed) return false
     channel.onClose((reason) => {
       this.#hasServerStopped = reason === SERVER_STOPS
       if (!this.#isClosed) log.warn({ reason }, 'connection to the server ended')
-      this.#end()
+      this.#stopTimers()
     })
     channel.onMessage((text) => {
-      if (!this.#inbox.put(text)) this.close('the server sends faster than this node can follow')
+      if (!this.#messages.push(text))
+        this.close('the server sends faster than this node can process')
     })
-    this.#cancelDeadline = clock.after(AGENT_LIMITS.greetingMsMax, () => {
-      this.close('the server did not answer the greeting')
+    this.#cancelHelloTimeout = clock.after(AGENT_LIMITS.helloTimeoutMs, () => {
+      this.close('the server did not answer the hello message')
     })
-    channel.send(JSON.stringify(this.#options.hello()))
+    channel.send(JSON.stringify(this.#options.helloMessage()))
     for (;;) {
-      const text = await this.#inbox.next()
-      if (text === undefined) return this.#isLive
+      const text = await this.#messages.next()
+      if (text === undefined) return this.#isWelcomed
       this.#receive(text)
     }
   }
 
-  /** Whether the server stopped in order. */
+  /** Whether the server announced its stop. */
   get hasServerStopped(): boolean {
     return this.#hasServerStopped
   }
 
-  /** Sends what waits in the outbox, unless a report is on its way. */
+  /** Sends the pending updates unless a report is in flight. */
   flush(): void {
-    if (!this.#isLive || this.#isClosed) return
-    const report = this.#options.outbox.next()
+    if (!this.#isWelcomed || this.#isClosed) return
+    const report = this.#options.statusOutbox.next()
     if (report === undefined) return
-    this.#options.channel.send(report.text)
-    this.#cancelReceipt = this.#options.clock.after(AGENT_LIMITS.receiptMsMax, () => {
+    this.#options.channel.send(report.json)
+    this.#cancelAckTimeout = this.#options.clock.after(AGENT_LIMITS.reportAckTimeoutMs, () => {
       this.close('the server did not confirm a status report')
     })
   }
 
   sendNode(node: NodeRegistration): void {
-    if (this.#isLive) this.#options.channel.send(JSON.stringify({ kind: 'node', node }))
+    if (this.#isWelcomed) this.#options.channel.send(JSON.stringify({ kind: 'node', node }))
   }
 
-  /** Says something that nobody waits for; lost when there is no server. */
-  say(message: object): void {
-    if (this.#isLive && !this.#isClosed) this.#options.channel.send(JSON.stringify(message))
+  /** Sends a message without a reply; it is dropped if no server is connected. */
+  send(message: object): void {
+    if (this.#isWelcomed && !this.#isClosed) this.#options.channel.send(JSON.stringify(message))
   }
 
   close(reason: string): void {
     if (this.#isClosed) return
     this.#options.log.warn({ reason }, 'closing the connection to the server')
-    this.#end()
+    this.#stopTimers()
     this.#options.channel.close()
   }
 
-  #end(): void {
+  #stopTimers(): void {
     this.#isClosed = true
-    this.#cancelDeadline()
+    this.#cancelHelloTimeout()
     this.#cancelHeartbeat()
-    this.#cancelReceipt()
-    this.#inbox.close()
+    this.#cancelAckTimeout()
+    this.#messages.close()
   }
 
   #receive(text: string): void {
-    this.#heardMs = this.#options.clock.monotonicMs()
+    this.#lastReceivedMs = this.#options.clock.monotonicMs()
     const message = readServerMessage(text)
     if (!message.ok) this.close(`the server broke the protocol: ${message.error}`)
-    else if (message.value !== undefined) this.#act(message.value)
-    if (this.#isLive && message.ok) this.#options.heard()
+    else if (message.value !== undefined) this.#dispatch(message.value)
+    if (this.#isWelcomed && message.ok) this.#options.onContact()
   }
 
-  #act(message: Incoming): void {
-    const { log, outbox } = this.#options
+  #dispatch(message: ReceivedMessage): void {
+    const { log, statusOutbox } = this.#options
     switch (message.kind) {
       case 'welcome':
-        this.#welcome(message)
+        this.#handleWelcome(message)
         return
       case 'refuse':
         log.error({ reason: message.message }, 'the server refused this node')
         this.close('refused')
         return
       case 'heartbeat':
-        this.#heartbeatMs = clampHeartbeat(message.heartbeatMs)
+        this.#heartbeatIntervalMs = clampHeartbeatInterval(message.heartbeatMs)
         return
       case 'ack':
-        if (outbox.acknowledge(message.seq)) this.#cancelReceipt()
+        if (statusOutbox.acknowledge(message.seq)) this.#cancelAckTimeout()
         this.flush()
         return
       case 'desired':
-        if (this.#isLive) this.#options.desired(message)
+        if (this.#isWelcomed) this.#options.onDesired(message)
         return
       case 'request':
-        if (this.#isLive) void this.#options.requested(message).then((reply) => this.say(reply))
+        if (this.#isWelcomed)
+          void this.#options.onRequest(message).then((reply) => this.send(reply))
         return
       case 'open':
-        if (this.#isLive) void this.#open(message)
+        if (this.#isWelcomed) void this.#openStream(message)
         return
       case 'services-ack':
       case 'facts':
-        if (this.#isLive) this.#options.catalog?.(message)
+        if (this.#isWelcomed) this.#options.onCatalogMessage?.(message)
         return
       case 'no-data':
-        if (this.#isLive) this.#options.noData?.(message)
+        if (this.#isWelcomed) this.#options.onNoData?.(message)
         return
     }
   }
 
-  async #open(message: OpenEnvelope): Promise<void> {
+  async #openStream(message: OpenEnvelope): Promise<void> {
     const { channel } = this.#options
     const { stream, secret } = message
-    const dial = (): Promise<StreamSocket> => {
-      return channel.openStream?.(stream, secret) ?? Promise.reject(NO_STREAMS)
+    const dialStream = (): Promise<StreamSocket> => {
+      return channel.openStream?.(stream, secret) ?? Promise.reject(STREAMS_UNSUPPORTED)
     }
-    const reply = await this.#options.opened(message, dial)
-    if (reply !== undefined) this.say(reply)
+    const reply = await this.#options.onOpenStream(message, dialStream)
+    if (reply !== undefined) this.send(reply)
   }
 
-  #welcome(message: WelcomeMessage): void {
-    if (this.#isLive) return
-    this.#isLive = true
-    this.#cancelDeadline()
-    this.#heartbeatMs = clampHeartbeat(message.heartbeatMs)
-    this.#options.welcomed(message)
-    this.#beatLater()
+  #handleWelcome(message: WelcomeMessage): void {
+    if (this.#isWelcomed) return
+    this.#isWelcomed = true
+    this.#cancelHelloTimeout()
+    this.#heartbeatIntervalMs = clampHeartbeatInterval(message.heartbeatMs)
+    this.#options.onWelcome(message)
+    this.#scheduleHeartbeat()
     this.flush()
   }
 
-  #beatLater(): void {
+  #scheduleHeartbeat(): void {
     const { clock } = this.#options
-    const dueMs = clock.monotonicMs() + this.#heartbeatMs
-    this.#cancelHeartbeat = clock.after(this.#heartbeatMs, () => {
-      // When the agent itself stood still, what the server said meanwhile is not read yet.
-      const lateMs = clock.monotonicMs() - dueMs
-      const silentMs = clock.monotonicMs() - this.#heardMs - lateMs
-      if (silentMs > this.#heartbeatMs * AGENT_LIMITS.silentHeartbeatsMax) {
+    const dueMs = clock.monotonicMs() + this.#heartbeatIntervalMs
+    this.#cancelHeartbeat = clock.after(this.#heartbeatIntervalMs, () => {
+      // If the agent itself was stalled, messages of the server are not read yet.
+      const timerDelayMs = clock.monotonicMs() - dueMs
+      const sinceLastMessageMs = clock.monotonicMs() - this.#lastReceivedMs - timerDelayMs
+      if (sinceLastMessageMs > this.#heartbeatIntervalMs * AGENT_LIMITS.missedHeartbeatsMax) {
         this.close('the server is silent')
         return
       }
       this.#options.channel.send('{"kind":"heartbeat"}')
-      this.#beatLater()
+      this.#scheduleHeartbeat()
     })
   }
 }
 
-const NO_STREAMS = new Fault('dial', 'this node cannot open streams')
+const STREAMS_UNSUPPORTED = new Fault('dial', 'this node cannot open streams')
 
-function clampHeartbeat(ms: number): number {
-  return Math.min(AGENT_LIMITS.heartbeatMsMax, Math.max(AGENT_LIMITS.heartbeatMsMin, ms))
+function clampHeartbeatInterval(intervalMs: number): number {
+  return Math.min(
+    AGENT_LIMITS.heartbeatIntervalMaxMs,
+    Math.max(AGENT_LIMITS.heartbeatIntervalMinMs, intervalMs),
+  )
+}
+
+/** Bounded queue of received messages, processed in order. */
+export class MessageQueue {
+  readonly #messages: string[] = []
+  #isClosed = false
+  #wake: (() => void) | undefined
+
+  /** Returns false if the queue is full: the server sends faster than the agent processes. */
+  push(text: string): boolean {
+    if (this.#messages.length >= AGENT_LIMITS.undeliveredMessagesMax) return false
+    this.#messages.push(text)
+    this.#wake?.()
+    return true
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#wake?.()
+  }
+
+  /** Resolves to the next message, or to undefined after close. One reader only. */
+  async next(): Promise<string | undefined> {
+    if (this.#messages.length === 0 && !this.#isClosed) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
+    }
+    return this.#isClosed ? undefined : this.#messages.shift()
+  }
+}
+
+/**
+ * The `desired` message. Entries are parsed separately (`readAssignment`), so that an unreadable
+ * one does not affect the others.
+ */
+const DesiredEnvelope = Type.Object({
+  ...DesiredMessage.properties,
+  allocations: Type.Array(Type.Unknown()),
+})
+export type DesiredEnvelope = Infer<typeof DesiredEnvelope>
+
+/** Messages about services and variables (contract: services/catalog-client.ts). */
+export type CatalogMessage = ServicesAck | WatchUpdateMessage
+
+/** The inner request is parsed by its handler: a newer server may send requests unknown here. */
+const RequestEnvelope = Type.Object({ ...RequestMessage.properties, request: Type.Unknown() })
+export type RequestEnvelope = Infer<typeof RequestEnvelope>
+const OpenEnvelope = Type.Object({ ...OpenMessage.properties, request: Type.Unknown() })
+export type OpenEnvelope = Infer<typeof OpenEnvelope>
+
+type ReceivedMessage =
+  | RequestEnvelope
+  | OpenEnvelope
+  | Infer<typeof WelcomeMessage>
+  | Infer<typeof HeartbeatReply>
+  | Infer<typeof AckMessage>
+  | Infer<typeof RefuseMessage>
+  | CatalogMessage
+  | NoDataMessage
+  | DesiredEnvelope
+
+const messageCheckers = {
+  welcome: Compile(WelcomeMessage),
+  heartbeat: Compile(HeartbeatReply),
+  ack: Compile(AckMessage),
+  refuse: Compile(RefuseMessage),
+  desired: Compile(DesiredEnvelope),
+  request: Compile(RequestEnvelope),
+  open: Compile(OpenEnvelope),
+  'services-ack': Compile(ServicesAck),
+  facts: Compile(WatchUpdateMessage),
+  'no-data': Compile(NoDataMessage),
+} as const
+
+/** Parses one frame of a server. Undefined for an unknown kind; an error for an invalid frame. */
+export function readServerMessage(text: string): Result<ReceivedMessage | undefined, string> {
+  const value = parseJson(text)
+  const kind: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'kind') : 0
+  if (typeof kind !== 'string') return err('a frame is not a message')
+  if (!isKnownKind(kind)) return ok(undefined)
+  const checker = messageCheckers[kind]
+  if (checker.Check(value))
+    return ok(
+      value.kind === 'desired' ? { ...value, allocations: restoreSharedJobs(value) } : value,
+    )
+  const [firstError] = checker.Errors(value)
+  return err(`${kind}${firstError?.instancePath ?? ''} ${firstError?.message ?? 'is not readable'}`)
+}
+
+/** Restores the job of entries that share it with an earlier one (contract: DesiredEntry). */
+function restoreSharedJobs({ allocations }: DesiredEnvelope): readonly unknown[] {
+  return allocations.map((entry) => {
+    if (typeof entry !== 'object' || entry === null || !('jobOf' in entry)) return entry
+    const entryWithJob = typeof entry.jobOf === 'number' ? allocations[entry.jobOf] : undefined
+    if (typeof entryWithJob !== 'object' || entryWithJob === null || !('job' in entryWithJob))
+      return entry
+    return { ...entry, job: entryWithJob.job }
+  })
+}
+
+function isKnownKind(kind: string): kind is keyof typeof messageCheckers {
+  return Object.hasOwn(messageCheckers, kind)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Invalid JSON is rejected like any other frame that is not an object.
+    return undefined
+  }
 }

@@ -15,9 +15,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { packData } from './snapshot.ts'
-import { takeData } from './take-data.ts'
-import { tarHeader, tarPadding, TAR_END, type Packed } from './tar-writer.ts'
+import { packData, TAR_END, tarHeader, type TarHeaderEntry, tarPadding } from './pack-data.ts'
+import { receiveData } from './migrations.ts'
 
 const { signal } = new AbortController()
 
@@ -29,15 +28,15 @@ async function anAllocation(t: TestContext): Promise<string> {
 }
 
 async function move(from: string, to: string): Promise<void> {
-  await takeData(packData(from, ['web', 'gone']), { root: to, tasks: ['web'], signal })
+  await receiveData(packData(from, ['web', 'gone']), { root: to, tasks: ['web'], signal })
 }
 
-test('data: what an allocation left is the same on the other node', async (t) => {
+test('data: arrives unchanged on the other node', async (t) => {
   const [from, to] = [await anAllocation(t), await anAllocation(t)]
   const long = 'long'.repeat(50)
   await mkdir(join(from, 'alloc/data', long, long), { recursive: true })
   await writeFile(join(from, 'alloc/data', long, long, 'x'), 'deep')
-  const large = Buffer.alloc(AGENT_LIMITS.dataChunkBytes * 2 + 17, 'ab')
+  const large = Buffer.alloc(AGENT_LIMITS.dataMigrationChunkBytes * 2 + 17, 'ab')
   await writeFile(join(from, 'alloc/data/large'), large)
   await writeFile(join(from, 'alloc/data/empty'), '')
   await writeFile(join(from, 'web/local/run'), 'own')
@@ -59,7 +58,7 @@ test('data: what an allocation left is the same on the other node', async (t) =>
   assert.deepEqual(await readdir(join(to, 'web')), ['local'])
 })
 
-test('data: what a task planted is not followed and not packed', async (t) => {
+test('data: planted links are neither followed nor packed', async (t) => {
   const [from, to] = [await anAllocation(t), await anAllocation(t)]
   const outside = await temporaryDirectory(t)
   await writeFile(join(outside, 'secret'), 'secret')
@@ -93,7 +92,7 @@ test('data: an agent that was killed in the middle takes it again', async (t) =>
   assert.equal(await readFile(join(to, 'alloc/data/x'), 'utf8'), 'used')
 })
 
-const FILE: Packed = {
+const FILE: TarHeaderEntry = {
   path: 'alloc/data/x',
   kind: 'file',
   mode: 0o644,
@@ -103,7 +102,7 @@ const FILE: Packed = {
   target: '',
 }
 const BODY = Buffer.concat([Buffer.from('bad'), tarPadding(3)])
-const packed = (fields: Partial<Packed>): Buffer =>
+const packed = (fields: Partial<TarHeaderEntry>): Buffer =>
   Buffer.concat([tarHeader({ ...FILE, ...fields }), BODY])
 const linked = (target: string): Buffer =>
   Buffer.concat([
@@ -130,7 +129,7 @@ for (const [name, bytes] of HOSTILE) {
       yield bytes
       if (name !== 'an end in the middle') yield TAR_END
     }
-    await assert.rejects(takeData(source(), { root: to, tasks: ['web'], signal }))
+    await assert.rejects(receiveData(source(), { root: to, tasks: ['web'], signal }))
     assert.deepEqual((await readdir(to)).toSorted(), ['alloc', 'web'])
     assert.deepEqual(await readdir(join(to, 'alloc/data')), [])
   })
@@ -144,16 +143,16 @@ test('data: what is neither shared nor a task’s own is thrown away', async (t)
     yield* bytes
     yield TAR_END
   }
-  await takeData(source(), { root: to, tasks: ['web'], signal })
+  await receiveData(source(), { root: to, tasks: ['web'], signal })
   assert.deepEqual(await readdir(join(to, 'alloc/data')), ['x'])
   assert.deepEqual(await readdir(join(to, 'alloc')), ['data'])
   assert.deepEqual(await readdir(join(to, 'web')), ['local'])
 })
 
-test('data: nothing is put into its place once nobody waits', async (t) => {
+test('data: an abandoned migration moves nothing into place', async (t) => {
   const [from, to] = [await anAllocation(t), await anAllocation(t)]
   await writeFile(join(from, 'alloc/data/x'), 'late')
-  const late = takeData(packData(from, []), { root: to, tasks: [], signal: AbortSignal.abort() })
+  const late = receiveData(packData(from, []), { root: to, tasks: [], signal: AbortSignal.abort() })
   await assert.rejects(late)
   assert.deepEqual(await readdir(join(to, 'alloc/data')), [])
 })

@@ -1,90 +1,92 @@
+import { access } from 'node:fs/promises'
 import type { AllocationNetworkStatus } from '@reeve/contract'
-import { Fault } from '@reeve/kit/fault.ts'
+import { errorMessage, Fault } from '@reeve/kit/fault.ts'
 import type { AgentTaskGroup, Assignment } from '../assignment.ts'
-import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../task-launch.ts'
+import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../driver.ts'
+import type { RunNetworkCommand } from '../run-program.ts'
 import type { Interpolator } from '../task/interpolate.ts'
 
 /** The network that the tasks of one allocation share. */
 export interface AllocationNetwork {
-  /** The file of its namespace. */
+  /** Path of the network namespace. */
   readonly namespacePath: string
-  /** Its addresses inside, and the device that has them; empty where there is none. */
+  /** Addresses in the network, and the interface that has them; empty if there are none. */
   readonly address: string
   readonly addressIPv6: string
   readonly interfaceName: string
-  /** What it resolves names with, where the network says so; a group may say otherwise. */
+  /** Resolver settings of the network, which a group may override. */
   readonly dns?: DnsSettings | undefined
 }
 
-/** What a group asks of its network. */
+/** Network request of a group. */
 export interface NetworkRequest {
   readonly allocationId: string
   /** `bridge` or `cni/NAME`. */
   readonly mode: string
   readonly ports: readonly TaskPort[]
-  /** For the plug-ins of the mode `cni/NAME`. */
+  /** Arguments for the plug-ins of the mode `cni/NAME`. */
   readonly cniArgs: Readonly<Record<string, string>>
 }
 
-/** A mode that groups may ask for. */
-export interface NetworkOffer {
+/** Status of a network mode that groups may request. */
+export interface NetworkModeStatus {
   readonly mode: string
-  /** Why this node cannot serve it; undefined when it can. */
+  /** Why the node does not support the mode; undefined if it does. */
   readonly problem: string | undefined
 }
 
-/** Creates and removes the networks of allocations. Absent on a node that has only its own. */
-export interface AllocationNetworks {
-  /** Reads what an agent before this one has given out. */
-  open(): Promise<void>
-  /** The modes that this node knows. Nothing is changed on the machine. */
-  probe(): Promise<readonly NetworkOffer[]>
-  /** Idempotent: what is there already stays. */
+/** Creates and removes networks of allocations. Absent on a node that only has its own network. */
+export interface NetworkManager {
+  /** Loads the networks of the previous agent. */
+  loadState(): Promise<void>
+  /** Probes the supported modes without changing the machine. */
+  probeModes(): Promise<readonly NetworkModeStatus[]>
+  /** Creates the network. Idempotent. */
   setUp(request: NetworkRequest): Promise<AllocationNetwork>
-  /** A network in which its tasks reach each other and nobody else; as `setUp`. */
-  setUpAlone(allocationId: string): Promise<AllocationNetwork>
-  /** What was set up for it, by whichever agent. */
+  /** Creates a network without connectivity except between its tasks. Idempotent. */
+  setUpLoopbackOnly(allocationId: string): Promise<AllocationNetwork>
+  /** Network of the allocation, even if an earlier agent created it. */
   find(allocationId: string): AllocationNetwork | undefined
   /** Idempotent. */
   tearDown(allocationId: string): Promise<void>
 }
 
-/** Empty means the machine's own. */
-export function networkMode({ Networks }: AgentTaskGroup): string {
+/** Network mode of a group; empty means `host`. */
+export function networkModeOf({ Networks }: AgentTaskGroup): string {
   const mode = Networks?.[0]?.Mode ?? ''
   return mode === '' ? 'host' : mode
 }
 
-/** As the servers are told. */
-export function networkStatus(
+/** Network status for the servers. */
+export function toNetworkStatus(
   { Networks }: AgentTaskGroup,
   { address, addressIPv6, interfaceName, dns }: AllocationNetwork,
 ): AllocationNetworkStatus {
-  const given =
+  const networkDns =
     dns === undefined
       ? null
       : { Servers: dns.servers, Searches: dns.searches, Options: dns.options }
-  const DNS = Networks?.[0]?.DNS ?? given
+  const DNS = Networks?.[0]?.DNS ?? networkDns
   return { InterfaceName: interfaceName, Address: address, AddressIPv6: addressIPv6, DNS }
 }
 
-/** The ports that the group was given. */
-export function groupPorts({ allocation }: Assignment): readonly TaskPort[] {
+/** Ports assigned to the group. */
+export function groupPortsOf({ allocation }: Assignment): readonly TaskPort[] {
   return (allocation.AllocatedResources.Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => {
     return { label: Label, hostIp: HostIP, hostPort: Value, to: To }
   })
 }
 
 /**
- * The arguments of the group for CNI plug-ins, with references resolved. They are passed as one
- * text of pairs, so a value that holds a separator would become another argument.
+ * CNI arguments of the group with references resolved. They are passed as one string of pairs, so a
+ * value must not contain the separator.
  */
-export function cniArguments(
+export function resolveCniArguments(
   { Networks }: AgentTaskGroup,
   interpolator: Interpolator,
 ): Readonly<Record<string, string>> {
-  const entries = Object.entries(Networks?.[0]?.CNI?.Args ?? {}).map(([name, given]) => {
-    const value = interpolator.text(given, `Networks.CNI.Args.${name}`)
+  const entries = Object.entries(Networks?.[0]?.CNI?.Args ?? {}).map(([name, rawValue]) => {
+    const value = interpolator.resolve(rawValue, `Networks.CNI.Args.${name}`)
     if (!value.includes(';')) return [name, value]
     const message = `the CNI argument ${JSON.stringify(name)} has a semicolon in its value`
     throw new Fault('network', `${message}: ${JSON.stringify(value)}`)
@@ -92,31 +94,54 @@ export function cniArguments(
   return Object.fromEntries(entries)
 }
 
-/** The names of hosts and servers may have references. */
-export function taskNetwork(
+/** Network of a task. Host names and resolver settings may contain references. */
+export function buildTaskNetwork(
   { group }: Assignment,
-  given: AllocationNetwork | undefined,
+  network: AllocationNetwork | undefined,
   interpolator: Interpolator,
 ): Omit<TaskNetwork, 'ports'> {
-  const text = (value: string): string => interpolator.text(value, 'Networks')
-  const wanted = group.Networks?.[0]
-  const mode = networkMode(group)
-  const hostname = text(wanted?.Hostname ?? '')
-  const dns = wanted?.DNS ?? null
-  const address = given?.address ?? ''
+  const resolve = (value: string): string => interpolator.resolve(value, 'Networks')
+  const requested = group.Networks?.[0]
+  const mode = networkModeOf(group)
+  const hostname = resolve(requested?.Hostname ?? '')
+  const dns = requested?.DNS ?? null
+  const address = network?.address ?? ''
   return {
     ...HOST_NETWORK,
     mode,
-    namespacePath: given?.namespacePath,
+    namespacePath: network?.namespacePath,
     hostname,
     hosts: address === '' || hostname === '' ? [] : [{ address, names: [hostname] }],
     dns:
       dns === null
-        ? given?.dns
+        ? network?.dns
         : {
-            servers: (dns.Servers ?? []).map(text),
-            searches: (dns.Searches ?? []).map(text),
-            options: (dns.Options ?? []).map(text),
+            servers: (dns.Servers ?? []).map(resolve),
+            searches: (dns.Searches ?? []).map(resolve),
+            options: (dns.Options ?? []).map(resolve),
           },
   }
+}
+
+/** Directory of named network namespaces. */
+export const NAMESPACES_DIR = '/run/netns'
+
+/** Creates a network namespace named after the allocation, with loopback up. */
+export async function createNamespace(run: RunNetworkCommand, allocationId: string): Promise<void> {
+  await run('ip', ['netns', 'add', allocationId])
+  await run('ip', ['-n', allocationId, 'link', 'set', 'lo', 'up'])
+}
+
+/** Deletes the namespace. Idempotent. One that a process still uses only loses its name. */
+export async function deleteNamespace(run: RunNetworkCommand, allocationId: string): Promise<void> {
+  await run('ip', ['netns', 'delete', allocationId]).catch((thrown: unknown) => {
+    if (!/No such file/.test(errorMessage(thrown))) throw thrown
+  })
+}
+
+export function hasNamespace(namespacePath: string): Promise<boolean> {
+  return access(namespacePath).then(
+    () => true,
+    () => false,
+  )
 }

@@ -2,16 +2,16 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Fault } from '@reeve/kit/fault.ts'
 import { readStateFile, writeStateFile } from '../store/state-file.ts'
-import type { TaskPort } from '../task-launch.ts'
+import type { TaskPort } from '../driver.ts'
 
-/** What an allocation has of the bridge. */
-export interface Lease {
-  /** Empty where it reaches nobody. */
+/** Address and ports of an allocation on the bridge. */
+export interface BridgeLease {
+  /** Empty for a loopback-only network. */
   readonly address: string
   readonly ports: readonly TaskPort[]
 }
 
-const StoredLeases = Type.Object({
+const LeasesFile = Type.Object({
   leases: Type.Record(
     Type.String(),
     Type.Object({
@@ -27,40 +27,40 @@ const StoredLeases = Type.Object({
     }),
   ),
 })
-const leasesChecker = Compile(StoredLeases)
+const leasesFileChecker = Compile(LeasesFile)
 
-/** Which allocation has which address, kept in a file for the next agent. */
+/** Addresses by allocation, stored in a file for the next agent. */
 export class BridgeLeases {
   readonly #file: string
-  readonly #leases = new Map<string, Lease>()
+  readonly #leases = new Map<string, BridgeLease>()
 
   constructor(file: string) {
     this.#file = file
   }
 
-  async open(): Promise<void> {
+  async load(): Promise<void> {
     const stored = await readStateFile(this.#file)
     if (stored === undefined) return
-    if (!leasesChecker.Check(stored)) {
+    if (!leasesFileChecker.Check(stored)) {
       throw new Fault('agent-state', `${this.#file} is not what the agent writes`)
     }
     for (const [id, lease] of Object.entries(stored.leases)) this.#leases.set(id, lease)
   }
 
-  find(allocationId: string): Lease | undefined {
+  find(allocationId: string): BridgeLease | undefined {
     return this.#leases.get(allocationId)
   }
 
-  /** Those of allocations that are joined to the bridge. */
-  joined(): readonly (readonly [allocationId: string, lease: Lease])[] {
+  /** Leases of allocations that are connected to the bridge. */
+  connectedLeases(): readonly (readonly [allocationId: string, lease: BridgeLease])[] {
     return [...this.#leases].filter(([, { address }]) => address !== '')
   }
 
-  addresses(): ReadonlySet<string> {
-    return new Set(this.joined().map(([, { address }]) => address))
+  usedAddresses(): ReadonlySet<string> {
+    return new Set(this.connectedLeases().map(([, { address }]) => address))
   }
 
-  async put(allocationId: string, lease: Lease): Promise<void> {
+  async put(allocationId: string, lease: BridgeLease): Promise<void> {
     this.#leases.set(allocationId, lease)
     await this.#save()
   }

@@ -7,10 +7,8 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { runInPrivateNetwork, whyNoPrivateNetwork } from '../../../test/network/private-network.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { BridgeNetwork } from './bridge-network.ts'
-import { bridgeSettings } from './bridge-rules.ts'
-import { droppingChains } from './forward-rules.ts'
+import { droppingChains, portMapCommands, toBridgeSettings } from './firewall.ts'
 import { relayRoutes } from './loopback-relay.ts'
-import { portElements } from './port-map.ts'
 
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 0 }
 const REQUEST = { allocationId: allocationId(1), mode: 'bridge', ports: [PORT], cniArgs: {} }
@@ -58,7 +56,7 @@ async function recorded(
   const networks = new BridgeNetwork({
     stateFile: join(dir, 'networks.json'),
     namespacesDir: dir,
-    settings: bridgeSettings({ name: 'reeve0', subnet: '172.30.64.0/20', hairpin: false }),
+    settings: toBridgeSettings({ name: 'reeve0', subnet: '172.30.64.0/20', hairpin: false }),
     log: SILENT_LOG,
     run: async (program, args, input = '') => {
       const call = `${program} ${args.join(' ')} ${input}`
@@ -71,7 +69,7 @@ async function recorded(
   return { networks, calls, dir }
 }
 
-test('what fails half-way is taken back', async (t) => {
+test('a failed setup is rolled back', async (t) => {
   const { networks, calls } = await recorded(t, 'link add reeve0')
   await assert.rejects(networks.setUp(REQUEST), { kind: 'network' })
   assert.equal(networks.find(allocationId(1)), undefined)
@@ -81,13 +79,13 @@ test('what fails half-way is taken back', async (t) => {
 test('a damaged state file stops the agent instead of giving addresses out twice', async (t) => {
   const { networks, dir } = await recorded(t)
   await writeFile(join(dir, 'networks.json'), '{"leases":{"x":{"address":1}}}')
-  await assert.rejects(networks.open(), { kind: 'agent-state' })
+  await assert.rejects(networks.loadState(), { kind: 'agent-state' })
 })
 
 test('an element names the port inside, which is the same when nothing else is said', () => {
   const ports = [PORT, { ...PORT, hostIp: '0.0.0.0', hostPort: 1, to: 80 }]
   assert.equal(
-    portElements('add', '172.30.64.9', ports),
+    portMapCommands('add', '172.30.64.9', ports),
     [
       'add element ip reeve host_tcp { 10.0.0.1 . 20001 : 172.30.64.9 . 20001 }',
       'add element ip reeve any_tcp { 1 : 172.30.64.9 . 80 }',
@@ -99,7 +97,7 @@ test('an element names the port inside, which is the same when nothing else is s
 })
 
 test('a port of an IPv6 address has no element', () => {
-  assert.equal(portElements('add', '172.30.64.9', [{ ...PORT, hostIp: 'fd00::1' }]), '')
+  assert.equal(portMapCommands('add', '172.30.64.9', [{ ...PORT, hostIp: 'fd00::1' }]), '')
 })
 
 const CHAINS = [

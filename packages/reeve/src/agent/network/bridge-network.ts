@@ -2,143 +2,151 @@ import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import type { Log } from '../log.ts'
-import type {
-  AllocationNetwork,
-  AllocationNetworks,
-  NetworkOffer,
-  NetworkRequest,
-} from './allocation-network.ts'
-import { BridgeLeases, type Lease } from './bridge-leases.ts'
+import type { Logger } from '../log.ts'
 import {
-  addressNumber,
-  addressText,
-  bridgeRules,
-  FORMER_MAPS,
+  type AllocationNetwork,
+  createNamespace,
+  deleteNamespace,
+  hasNamespace,
+  NAMESPACES_DIR,
+  type NetworkManager,
+  type NetworkModeStatus,
+  type NetworkRequest,
+} from './allocation-network.ts'
+import { BridgeLeases, type BridgeLease } from './bridge-leases.ts'
+import {
+  ipv4ToNumber,
+  ipv4FromNumber,
+  nftablesScript,
+  LEGACY_MAPS,
   type BridgeSettings,
-} from './bridge-rules.ts'
-import { droppingChains, ForwardRules } from './forward-rules.ts'
+  FILTER_TABLE,
+  portMapCommands,
+  droppingChains,
+  IptablesForwardRules,
+} from './firewall.ts'
 import { LoopbackRelay } from './loopback-relay.ts'
-import { createNamespace, deleteNamespace, hasNamespace, NAMESPACES_DIR } from './namespace.ts'
-import { FILTER_TABLE, portElements } from './port-map.ts'
-import { runCommand, type RunCommand } from './run-command.ts'
+import { runNetworkCommand, type RunNetworkCommand } from '../run-program.ts'
 
 interface BridgeOptions {
-  /** Keeps which allocation has which address, for the next agent. */
+  /** File with the leases for the next agent. */
   readonly stateFile: string
   readonly settings: BridgeSettings
-  readonly log: Log
-  readonly run?: RunCommand
-  /** Where the kernel's namespaces have names. */
+  readonly log: Logger
+  readonly run?: RunNetworkCommand
+  /** Directory of named network namespaces. */
   readonly namespacesDir?: string
 }
 
 export const BRIDGE_MODE = 'bridge'
 
-const INSIDE = 'eth0'
+const INNER_INTERFACE = 'eth0'
 
-/** The lease of an allocation that reaches nobody. */
-const ALONE: Lease = { address: '', ports: [] }
+/** Lease of a loopback-only network. */
+const LOOPBACK_ONLY: BridgeLease = { address: '', ports: [] }
 
 /**
- * A network namespace for each allocation, joined to a bridge; ports of the machine lead into it by
- * one element each of a map of the packet filter. The address is saved before anything is created,
- * so that whatever a crash leaves is found and removed.
+ * Creates a network namespace per allocation, connected to a bridge; each port of the machine is
+ * forwarded by one element of an nftables map. The lease is saved before anything is created, so
+ * that the remains of a crash are found and removed.
  */
-export class BridgeNetwork implements AllocationNetworks {
-  readonly #run: RunCommand
+export class BridgeNetwork implements NetworkManager {
+  readonly #run: RunNetworkCommand
   readonly #options: BridgeOptions
   readonly #leases: BridgeLeases
-  readonly #forward: ForwardRules
-  readonly #relay = new LoopbackRelay()
-  #isReady = false
-  /** One change after the other: the tools lock each other out otherwise. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #forwardRules: IptablesForwardRules
+  readonly #loopbackRelay = new LoopbackRelay()
+  #isPrepared = false
+  /** Serializes changes: the tools fail when they run in parallel. */
+  #lastChange: Promise<unknown> = Promise.resolve()
 
   constructor(options: BridgeOptions) {
     this.#options = options
-    this.#run = options.run ?? runCommand
+    this.#run = options.run ?? runNetworkCommand
     this.#leases = new BridgeLeases(options.stateFile)
-    this.#forward = new ForwardRules(options.settings, this.#run)
+    this.#forwardRules = new IptablesForwardRules(options.settings, this.#run)
   }
 
-  /** Brings the rules of the machine to what this version writes, for the allocations that run. */
-  async open(): Promise<void> {
-    await this.#leases.open()
-    const joined = this.#leases.joined()
-    if (joined.length === 0) return
-    for (const [id, lease] of joined) this.#relay.open(id, lease)
-    await this.#inTurn(() => this.#ready()).catch((thrown: unknown) => {
+  /** Updates the rules of the machine to those of this version, for running allocations. */
+  async loadState(): Promise<void> {
+    await this.#leases.load()
+    const connected = this.#leases.connectedLeases()
+    if (connected.length === 0) return
+    for (const [id, lease] of connected) this.#loopbackRelay.open(id, lease)
+    await this.#serialize(() => this.#ensureReady()).catch((thrown: unknown) => {
       const reason = errorMessage(thrown)
       this.#options.log.warn({ reason }, 'rules of the bridge network not renewed')
     })
   }
 
-  /** Both tools must be there, and the filter must take the rules. */
-  async probe(): Promise<readonly NetworkOffer[]> {
-    return [{ mode: BRIDGE_MODE, problem: await this.#problem() }]
+  /** Requires both tools, and rules that nftables accepts. */
+  async probeModes(): Promise<readonly NetworkModeStatus[]> {
+    return [{ mode: BRIDGE_MODE, problem: await this.#findProblem() }]
   }
 
   find(allocationId: string): AllocationNetwork | undefined {
     const lease = this.#leases.find(allocationId)
-    return lease === undefined ? undefined : this.#network(allocationId, lease)
+    return lease === undefined ? undefined : this.#networkOf(allocationId, lease)
   }
 
   setUp(request: NetworkRequest): Promise<AllocationNetwork> {
     const { allocationId, ports } = request
-    return this.#give(allocationId, () => ({ address: this.#freeAddress(), ports }))
+    return this.#setUpWithLease(allocationId, () => ({ address: this.#allocateAddress(), ports }))
   }
 
-  setUpAlone(allocationId: string): Promise<AllocationNetwork> {
-    return this.#give(allocationId, () => ALONE)
+  setUpLoopbackOnly(allocationId: string): Promise<AllocationNetwork> {
+    return this.#setUpWithLease(allocationId, () => LOOPBACK_ONLY)
   }
 
   tearDown(allocationId: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const lease = this.#leases.find(allocationId)
-      if (lease !== undefined) await this.#remove(allocationId, lease)
+      if (lease !== undefined) await this.#tearDownLease(allocationId, lease)
     })
   }
 
-  async #problem(): Promise<string | undefined> {
+  async #findProblem(): Promise<string | undefined> {
     if (process.getuid?.() !== 0) return 'the agent does not run as root'
     try {
       await this.#run('ip', ['-Version'])
-      await this.#run('nft', ['-c', '-f', '-'], bridgeRules(this.#options.settings))
+      await this.#run('nft', ['-c', '-f', '-'], nftablesScript(this.#options.settings))
       return undefined
     } catch (thrown) {
       return errorMessage(thrown)
     }
   }
 
-  #give(allocationId: string, lend: () => Lease): Promise<AllocationNetwork> {
-    return this.#inTurn(async () => {
-      const known = this.#leases.find(allocationId)
-      if (known !== undefined && (await hasNamespace(this.#namespacePath(allocationId)))) {
-        return this.#network(allocationId, known)
+  #setUpWithLease(
+    allocationId: string,
+    createLease: () => BridgeLease,
+  ): Promise<AllocationNetwork> {
+    return this.#serialize(async () => {
+      const existing = this.#leases.find(allocationId)
+      if (existing !== undefined && (await hasNamespace(this.#namespacePath(allocationId)))) {
+        return this.#networkOf(allocationId, existing)
       }
-      if (known !== undefined) await this.#remove(allocationId, known)
-      const lease = lend()
+      if (existing !== undefined) await this.#tearDownLease(allocationId, existing)
+      const lease = createLease()
       await this.#leases.put(allocationId, lease)
       try {
         await createNamespace(this.#run, allocationId)
-        if (lease.address !== '') await this.#join(allocationId, lease)
+        if (lease.address !== '') await this.#connect(allocationId, lease)
       } catch (thrown) {
-        await this.#remove(allocationId, lease)
+        await this.#tearDownLease(allocationId, lease)
         throw thrown
       }
-      return this.#network(allocationId, lease)
+      return this.#networkOf(allocationId, lease)
     })
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(work, work)
-    this.#last = next.catch(() => undefined)
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#lastChange.then(work, work)
+    this.#lastChange = next.catch(() => undefined)
     return next
   }
 
-  #network(allocationId: string, { address }: Lease): AllocationNetwork {
-    const interfaceName = address === '' ? '' : INSIDE
+  #networkOf(allocationId: string, { address }: BridgeLease): AllocationNetwork {
+    const interfaceName = address === '' ? '' : INNER_INTERFACE
     const namespacePath = this.#namespacePath(allocationId)
     return { namespacePath, address, addressIPv6: '', interfaceName }
   }
@@ -147,14 +155,14 @@ export class BridgeNetwork implements AllocationNetworks {
     return join(this.#options.namespacesDir ?? NAMESPACES_DIR, allocationId)
   }
 
-  #freeAddress(): string {
+  #allocateAddress(): string {
     const { gateway, prefix, subnet } = this.#options.settings
-    const taken = this.#leases.addresses()
-    const first = addressNumber(gateway) + 1
+    const usedAddresses = this.#leases.usedAddresses()
+    const first = ipv4ToNumber(gateway) + 1
     const last = first + 2 ** (32 - prefix) - 4
     for (let number = first; number <= last; number += 1) {
-      const address = addressText(number)
-      if (!taken.has(address)) return address
+      const address = ipv4FromNumber(number)
+      if (!usedAddresses.has(address)) return address
     }
     throw new Fault(
       'network',
@@ -163,12 +171,12 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   /**
-   * The bridge and the rules that all allocations share. Whoever reloads the machine's firewall
-   * removes some of them, so they are looked at for each allocation.
+   * Ensures the bridge and the shared rules. A firewall reload removes some of them, so they are
+   * checked for each allocation.
    */
-  async #ready(): Promise<void> {
-    if (!this.#isReady) await this.#prepare()
-    await this.#forward.ensure()
+  async #ensureReady(): Promise<void> {
+    if (!this.#isPrepared) await this.#prepare()
+    await this.#forwardRules.ensure()
   }
 
   async #prepare(): Promise<void> {
@@ -179,26 +187,25 @@ export class BridgeNetwork implements AllocationNetworks {
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
     await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1')
     const elements = this.#leases
-      .joined()
-      .map(([, { address, ports }]) => portElements('add', address, ports))
-    await this.#run('nft', ['-f', '-'], bridgeRules(this.#options.settings) + elements.join(''))
-    for (const map of FORMER_MAPS)
+      .connectedLeases()
+      .map(([, { address, ports }]) => portMapCommands('add', address, ports))
+    await this.#run('nft', ['-f', '-'], nftablesScript(this.#options.settings) + elements.join(''))
+    for (const map of LEGACY_MAPS)
       await this.#run('nft', [`delete map ${FILTER_TABLE} ${map}`]).catch(ignoreMissing)
-    await this.#warnOfDrops()
-    this.#isReady = true
+    await this.#warnAboutDroppingChains()
+    this.#isPrepared = true
   }
 
   /**
-   * A bridge without an address of its own takes the lowest of its ports. When a port with a lower
-   * one joins, allocations that have the former address in their neighbour tables lose the gateway
-   * for up to a minute.
+   * Creates the bridge with a fixed MAC address. Otherwise it has the lowest address of its ports,
+   * and when a port with a lower one joins, allocations lose the gateway for up to a minute.
    */
   async #addBridge(bridge: string, gateway: string): Promise<void> {
-    const add = ['link', 'add', bridge, 'address', bridgeAddress(gateway), 'type', 'bridge']
+    const add = ['link', 'add', bridge, 'address', bridgeMacAddress(gateway), 'type', 'bridge']
     await this.#run('ip', add).catch(ignoreExisting)
   }
 
-  async #warnOfDrops(): Promise<void> {
+  async #warnAboutDroppingChains(): Promise<void> {
     const { log, settings } = this.#options
     const chains = droppingChains(await this.#run('nft', ['--json', 'list', 'chains']))
     if (chains.length === 0) return
@@ -206,68 +213,70 @@ export class BridgeNetwork implements AllocationNetworks {
     log.warn({ chains, advice }, 'the firewall drops packets of bridge networks')
   }
 
-  /** Joins it to the bridge, and lets ports of the machine lead into it. */
-  async #join(allocationId: string, { address, ports }: Lease): Promise<void> {
-    await this.#ready()
+  /** Connects the namespace to the bridge and forwards ports of the machine to it. */
+  async #connect(allocationId: string, { address, ports }: BridgeLease): Promise<void> {
+    await this.#ensureReady()
     const { bridge, gateway, prefix, hairpin } = this.#options.settings
-    const outside = deviceName(allocationId)
+    const hostInterface = hostInterfaceName(allocationId)
     await this.#run(
       'ip',
       ['-batch', '-'],
       [
-        `link add ${outside} type veth peer name ${INSIDE} netns ${allocationId}`,
-        `link set ${outside} master ${bridge} up`,
-        ...(hairpin ? [`link set ${outside} type bridge_slave hairpin on`] : []),
+        `link add ${hostInterface} type veth peer name ${INNER_INTERFACE} netns ${allocationId}`,
+        `link set ${hostInterface} master ${bridge} up`,
+        ...(hairpin ? [`link set ${hostInterface} type bridge_slave hairpin on`] : []),
       ].join('\n'),
     )
     await this.#run(
       'ip',
       ['-n', allocationId, '-batch', '-'],
       [
-        `addr add ${address}/${prefix} dev ${INSIDE}`,
-        `link set ${INSIDE} up`,
+        `addr add ${address}/${prefix} dev ${INNER_INTERFACE}`,
+        `link set ${INNER_INTERFACE} up`,
         `route add default via ${gateway}`,
       ].join('\n'),
     )
     await this.#mapPorts({ address, ports })
-    this.#relay.open(allocationId, { address, ports })
+    this.#loopbackRelay.open(allocationId, { address, ports })
   }
 
-  /** A missing table was flushed with the machine's firewall: it is created again, once. */
-  async #mapPorts({ address, ports }: Lease): Promise<void> {
-    const elements = portElements('add', address, ports)
+  /**
+   * Forwards ports. If the table is missing, a firewall reload flushed it: create it again, once.
+   */
+  async #mapPorts({ address, ports }: BridgeLease): Promise<void> {
+    const elements = portMapCommands('add', address, ports)
     if (elements === '') return
     const add = (): Promise<string> => this.#run('nft', ['-f', '-'], elements)
     await add().catch(async (thrown: unknown) => {
       ignoreMissing(thrown)
-      // It adds the elements of every lease, this one among them.
+      // Adds the elements of all leases, including this one.
       await this.#prepare()
     })
   }
 
-  /** Each part may be missing already. The lease goes last. */
-  async #remove(allocationId: string, { address, ports }: Lease): Promise<void> {
-    this.#relay.close(allocationId)
+  /** Removes all parts, each of which may be missing. The lease is removed last. */
+  async #tearDownLease(allocationId: string, { address, ports }: BridgeLease): Promise<void> {
+    this.#loopbackRelay.close(allocationId)
     for (const port of ports) {
-      const elements = portElements('delete', address, [port])
+      const elements = portMapCommands('delete', address, [port])
       await this.#run('nft', ['-f', '-'], elements).catch(ignoreMissing)
     }
-    // The namespace may live on in a container of an engine that is away, its address must not.
-    const device = ['link', 'delete', deviceName(allocationId)]
+    // The namespace may stay alive in a container of an unreachable engine; its address must not.
+    const device = ['link', 'delete', hostInterfaceName(allocationId)]
     if (address !== '') await this.#run('ip', device).catch(ignoreNoDevice)
     await deleteNamespace(this.#run, allocationId)
     await this.#leases.delete(allocationId)
-    if (this.#leases.joined().length === 0) await this.#forward.remove()
+    if (this.#leases.connectedLeases().length === 0) await this.#forwardRules.remove()
   }
 }
 
 /** Device names have 15 characters; the allocation's identifier has 36. */
-function deviceName(allocationId: string): string {
+function hostInterfaceName(allocationId: string): string {
   return `rv${createHash('sha256').update(allocationId).digest('hex').slice(0, 11)}`
 }
 
 /** A locally administered MAC address that holds the address of the gateway. */
-function bridgeAddress(gateway: string): string {
+function bridgeMacAddress(gateway: string): string {
   const bytes = [0x02, 0x72, ...gateway.split('.').map(Number)]
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(':')
 }

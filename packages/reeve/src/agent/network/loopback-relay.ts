@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import type { Lease } from './bridge-leases.ts'
+import type { BridgeLease } from './bridge-leases.ts'
 
-/** A port of an IPv6 address of the machine, and where its connections go. */
+/** Forwards a port of an IPv6 address of the machine to a target. */
 export interface RelayRoute {
   readonly host: string
   readonly port: number
@@ -10,41 +10,40 @@ export interface RelayRoute {
   readonly targetPort: number
 }
 
-/** Commands to the thread of the relay. */
-export type RelayOrder =
+/** Commands for the relay thread. */
+export type RelayCommand =
   | { readonly kind: 'open'; readonly id: string; readonly routes: readonly RelayRoute[] }
   | { readonly kind: 'close'; readonly id: string }
 
 const IPV6_LOOPBACK = '::1'
-const LOOPBACK_TOO: ReadonlySet<string> = new Set(['', '0.0.0.0', '::', '127.0.0.1'])
+const LOOPBACK_HOST_IPS: ReadonlySet<string> = new Set(['', '0.0.0.0', '::', '127.0.0.1'])
 
 /**
- * Connections of IPv6 that are forwarded to allocations. The kernel cannot translate them to the
- * IPv4 address that an allocation has, and many programs try `::1` first for `localhost`.
- *
- * It runs on a thread of its own, so that no traffic of tasks delays the agent, and only once a
- * port needs it. Connections end with the agent; those of IPv4, which the kernel forwards, do not.
+ * Relays IPv6 connections to allocations. The kernel cannot translate them to the IPv4 address of
+ * an allocation, and many programs try `::1` first for `localhost`. Runs on its own thread, so that
+ * traffic of tasks does not delay the agent, and only when a port needs it. Relayed connections end
+ * with the agent, unlike those that the kernel forwards.
  */
 export class LoopbackRelay {
   #worker: Worker | undefined
 
-  open(id: string, lease: Lease): void {
+  open(id: string, lease: BridgeLease): void {
     const routes = relayRoutes(lease)
-    if (routes.length > 0) this.#order({ kind: 'open', id, routes })
+    if (routes.length > 0) this.#send({ kind: 'open', id, routes })
   }
 
   close(id: string): void {
-    if (this.#worker !== undefined) this.#order({ kind: 'close', id })
+    if (this.#worker !== undefined) this.#send({ kind: 'close', id })
   }
 
-  #order(order: RelayOrder): void {
+  #send(command: RelayCommand): void {
     this.#worker ??= this.#start()
-    this.#worker.postMessage(order, [])
+    this.#worker.postMessage(command, [])
   }
 
   #start(): Worker {
     const worker = new Worker(new URL('./relay-worker.ts', import.meta.url))
-    // The agent does not stay for it, and goes on without it.
+    // The thread does not keep the process alive, and its failure does not affect the agent.
     worker.unref()
     worker.on('error', () => undefined)
     worker.once('exit', () => {
@@ -54,11 +53,11 @@ export class LoopbackRelay {
   }
 }
 
-/** Ports granted on loopback or on every address, and those granted on an address of IPv6. */
-export function relayRoutes({ address, ports }: Lease): readonly RelayRoute[] {
+/** Routes for ports assigned on loopback or on all addresses, and on an IPv6 address. */
+export function relayRoutes({ address, ports }: BridgeLease): readonly RelayRoute[] {
   return ports.flatMap(({ hostIp, hostPort, to }) => {
     const target = { targetHost: address, targetPort: to > 0 ? to : hostPort }
-    if (LOOPBACK_TOO.has(hostIp)) return [{ host: IPV6_LOOPBACK, port: hostPort, ...target }]
+    if (LOOPBACK_HOST_IPS.has(hostIp)) return [{ host: IPV6_LOOPBACK, port: hostPort, ...target }]
     return isIPv6(hostIp) ? [{ host: hostIp, port: hostPort, ...target }] : []
   })
 }

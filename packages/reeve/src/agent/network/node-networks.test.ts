@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AllocationNetworks } from './allocation-network.ts'
+import type { NetworkManager } from './allocation-network.ts'
 import { NodeNetworks } from './node-networks.ts'
 
 /** Remembers what was asked of it, and knows the allocation of its own name. */
-function someNetworks(name: string, calls: string[]): AllocationNetworks {
+function someNetworks(name: string, calls: string[]): NetworkManager {
   const network = { namespacePath: name, address: '', addressIPv6: '', interfaceName: '' }
   const called = <T>(call: string, value: T): Promise<T> => {
     calls.push(`${name} ${call}`)
     return Promise.resolve(value)
   }
   return {
-    open: () => called('open', undefined),
-    probe: () => called('probe', [{ mode: name, problem: undefined }]),
+    loadState: () => called('open', undefined),
+    probeModes: () => called('probe', [{ mode: name, problem: undefined }]),
     setUp: ({ mode }) => called(`up ${mode}`, network),
-    setUpAlone: () => called('alone', network),
+    setUpLoopbackOnly: () => called('alone', network),
     find: (id) => (id === name ? network : undefined),
     tearDown: () => called('down', undefined),
   }
@@ -27,14 +27,14 @@ test('each mode is served by its provider; both are opened, probed and asked to 
     cni: someNetworks('cni', calls),
   })
   const request = { allocationId: 'a', ports: [], cniArgs: {} }
-  await networks.open()
+  await networks.loadState()
   assert.deepEqual(
-    (await networks.probe()).map(({ mode }) => mode),
+    (await networks.probeModes()).map(({ mode }) => mode),
     ['bridge', 'cni'],
   )
   await networks.setUp({ ...request, mode: 'bridge' })
   await networks.setUp({ ...request, mode: 'cni/own' })
-  await networks.setUpAlone('a')
+  await networks.setUpLoopbackOnly('a')
   await networks.tearDown('a')
   assert.deepEqual(calls, [
     'bridge open',

@@ -1,36 +1,36 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type {
   AllocationNetwork,
-  AllocationNetworks,
-  NetworkOffer,
+  NetworkManager,
+  NetworkModeStatus,
   NetworkRequest,
 } from './allocation-network.ts'
 import { BRIDGE_MODE } from './bridge-network.ts'
-import { networkNameIn } from './cni/network-config.ts'
+import { networkNameOf } from './cni/network-config.ts'
 
-interface Providers {
-  /** Also for allocations that reach nobody. */
-  readonly bridge: AllocationNetworks
-  readonly cni: Omit<AllocationNetworks, 'setUpAlone'>
+interface NetworkProviders {
+  /** Also creates loopback-only networks. */
+  readonly bridge: NetworkManager
+  readonly cni: Omit<NetworkManager, 'setUpLoopbackOnly'>
 }
 
-/** Every network of a node, by its mode: the bridge, and those that CNI plug-ins make. */
-export class NodeNetworks implements AllocationNetworks {
-  readonly #bridge: Providers['bridge']
-  readonly #cni: Providers['cni']
+/** All network modes of a node: the bridge and the CNI networks. */
+export class NodeNetworks implements NetworkManager {
+  readonly #bridge: NetworkProviders['bridge']
+  readonly #cni: NetworkProviders['cni']
 
-  constructor({ bridge, cni }: Providers) {
+  constructor({ bridge, cni }: NetworkProviders) {
     this.#bridge = bridge
     this.#cni = cni
   }
 
-  async open(): Promise<void> {
-    await this.#bridge.open()
-    await this.#cni.open()
+  async loadState(): Promise<void> {
+    await this.#bridge.loadState()
+    await this.#cni.loadState()
   }
 
-  async probe(): Promise<readonly NetworkOffer[]> {
-    return [...(await this.#bridge.probe()), ...(await this.#cni.probe())]
+  async probeModes(): Promise<readonly NetworkModeStatus[]> {
+    return [...(await this.#bridge.probeModes()), ...(await this.#cni.probeModes())]
   }
 
   find(allocationId: string): AllocationNetwork | undefined {
@@ -40,12 +40,12 @@ export class NodeNetworks implements AllocationNetworks {
   async setUp(request: NetworkRequest): Promise<AllocationNetwork> {
     const { mode } = request
     if (mode === BRIDGE_MODE) return this.#bridge.setUp(request)
-    if (networkNameIn(mode) !== undefined) return this.#cni.setUp(request)
+    if (networkNameOf(mode) !== undefined) return this.#cni.setUp(request)
     throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
   }
 
-  setUpAlone(allocationId: string): Promise<AllocationNetwork> {
-    return this.#bridge.setUpAlone(allocationId)
+  setUpLoopbackOnly(allocationId: string): Promise<AllocationNetwork> {
+    return this.#bridge.setUpLoopbackOnly(allocationId)
   }
 
   /** Each provider removes only what it has set up. */

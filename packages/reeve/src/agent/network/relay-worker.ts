@@ -1,13 +1,13 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { RelayOrder, RelayRoute } from './loopback-relay.ts'
+import type { RelayCommand, RelayRoute } from './loopback-relay.ts'
 
-/** The thread of LoopbackRelay: one server for each route, by the allocation it is of. */
+/** Thread of LoopbackRelay: the listeners by allocation. */
 const servers = new Map<string, Server[]>()
 const sockets = new Map<string, Set<Socket>>()
 
-parentPort?.on('message', (order: RelayOrder) => {
+parentPort?.on('message', (order: RelayCommand) => {
   close(order.id)
   if (order.kind === 'close') return
   servers.set(
@@ -19,21 +19,21 @@ parentPort?.on('message', (order: RelayOrder) => {
 function listen(id: string, { host, port, targetHost, targetPort }: RelayRoute): Server {
   const server = createServer((incoming) => forward(id, incoming, connect(targetPort, targetHost)))
   server.maxConnections = AGENT_LIMITS.relayConnectionsMax
-  // A machine without IPv6, or a port that somebody else has: IPv4 works all the same.
+  // No IPv6, or the port is in use: IPv4 still works.
   server.on('error', () => undefined)
   server.listen({ host, port, ipv6Only: true })
   return server
 }
 
 function forward(id: string, incoming: Socket, outgoing: Socket): void {
-  const open = sockets.get(id) ?? new Set()
-  sockets.set(id, open)
+  const openSockets = sockets.get(id) ?? new Set()
+  sockets.set(id, openSockets)
   const pair = [incoming, outgoing]
   for (const socket of pair) {
-    open.add(socket)
+    openSockets.add(socket)
     socket.on('error', () => undefined)
     socket.once('close', () => {
-      open.delete(socket)
+      openSockets.delete(socket)
       for (const other of pair) other.destroy()
     })
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { endFrame, exitFrame, outputFrame, readExecFrame } from './exec-frames.ts'
+import { closeFrame, exitFrame, outputFrame, readExecFrame } from './exec.ts'
 
 test('frames: have the documented shape, and the exit code is always sent', () => {
   assert.equal(outputFrame('stdout', Buffer.from('hi')), '{"stdout":{"data":"aGk="}}')
-  assert.equal(endFrame('stderr'), '{"stderr":{"close":true}}')
+  assert.equal(closeFrame('stderr'), '{"stderr":{"close":true}}')
   assert.equal(exitFrame(0), '{"exited":true,"result":{"exit_code":0}}')
 })
 

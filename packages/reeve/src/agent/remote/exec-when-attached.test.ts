@@ -3,10 +3,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { notRunning } from '../task/not-running.ts'
-import { freshTaskState } from '../task/task-state.ts'
-import type { ExecSession } from '../task-session.ts'
-import { execWhenAttached } from './exec-when-attached.ts'
+import { notRunningFault } from '../task/kill-task.ts'
+import { newTaskState } from '../task/task-state.ts'
+import type { ExecSession } from '../driver.ts'
+import { execWhenAttached } from './exec.ts'
 
 const request = { command: ['/bin/true'], tty: undefined }
 // Only handed on.
@@ -24,9 +24,9 @@ for (const { name, attachedMs, State, wanted } of cases)
     const clock = new SimulatedClock(0)
     const outcome = execWhenAttached(
       {
-        state: { ...freshTaskState(), State },
+        state: { ...newTaskState(), State },
         exec: async () => {
-          if (clock.nowMs() < attachedMs) throw notRunning('web')
+          if (clock.nowMs() < attachedMs) throw notRunningFault('web')
           return session
         },
       },
@@ -43,9 +43,9 @@ for (const { name, attachedMs, State, wanted } of cases)
     assert.equal(await outcome, wanted)
   })
 
-test('another failure of a command is told at once', async () => {
+test('other failures of a command are returned immediately', async () => {
   const task = {
-    state: { ...freshTaskState(), State: 'running' as const },
+    state: { ...newTaskState(), State: 'running' as const },
     exec: () => Promise.reject(new Fault('task-exec', 'no such program')),
   }
   await assert.rejects(execWhenAttached(task, request, new SimulatedClock()), { kind: 'task-exec' })

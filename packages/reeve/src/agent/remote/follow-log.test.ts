@@ -4,20 +4,19 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import type { ByteSink } from './byte-sink.ts'
-import { followLog } from './follow-log.ts'
-import { LogFiles } from './log-files.ts'
+import type { FileSink } from './follow-file.ts'
+import { followLog, RotatedLog } from './follow-log.ts'
 
 /** Keeps all that comes; each piece may be made to wait. */
 function aSink(wait: () => Promise<void> = () => Promise.resolve()) {
   let text = ''
-  const sink: ByteSink = {
-    data: async (bytes) => {
+  const sink: FileSink = {
+    sendData: async (bytes) => {
       text += bytes.toString()
       await wait()
     },
-    event: () => Promise.resolve(),
-    idle: () => Promise.resolve(),
+    sendEvent: () => Promise.resolve(),
+    sendHeartbeat: () => Promise.resolve(),
   }
   return { sink, text: () => text }
 }
@@ -25,7 +24,7 @@ function aSink(wait: () => Promise<void> = () => Promise.resolve()) {
 async function aLog(t: Parameters<typeof temporaryDirectory>[0]) {
   const root = await temporaryDirectory(t)
   await mkdir(join(root, 'alloc/logs'), { recursive: true })
-  const log = new LogFiles(root, 'web.stdout', 'stdout')
+  const log = new RotatedLog(root, 'web.stdout', 'stdout')
   return { root, log, file: (n: number) => join(root, log.pathOf(n)) }
 }
 
@@ -36,7 +35,7 @@ test('follow log: while a writer rotates and removes, what is read has no hole i
   const { sink, text } = aSink(() => new Promise((resolve) => setImmediate(resolve)))
   let isOver = false
   const { signal } = new AbortController()
-  const reading = followLog(log, { ...FROM_START, sink, signal, isOver: () => isOver })
+  const reading = followLog(log, { ...FROM_START, sink, signal, hasTaskEnded: () => isOver })
   const lines = Array.from({ length: 600 }, (_, n) => `${n}`)
   for (const [n, line] of lines.entries()) {
     await appendFile(file(Math.floor(n / 7)), `${line}\n`)
@@ -58,7 +57,7 @@ test('follow log: files of another task or kind are not of the row', async (t) =
   await appendFile(file(2), 'own')
   for (const name of ['web.stdout.3', 'web.stdout.stderr.1', 'web.stdout.stdout.x', 'x.stdout.1'])
     await appendFile(join(root, 'alloc/logs', name), 'other')
-  assert.deepEqual(await log.numbers(), [2])
+  assert.deepEqual(await log.fileNumbers(), [2])
 })
 
 test('follow log: a log that has no file yet is waited for', async (t) => {
@@ -66,19 +65,19 @@ test('follow log: a log that has no file yet is waited for', async (t) => {
   const { sink, text } = aSink()
   let isOver = false
   const { signal } = new AbortController()
-  const reading = followLog(log, { ...FROM_START, sink, signal, isOver: () => isOver })
+  const reading = followLog(log, { ...FROM_START, sink, signal, hasTaskEnded: () => isOver })
   await appendFile(file(0), 'hello')
   isOver = true
   await reading
   assert.equal(text(), 'hello')
 })
 
-test('follow log: who leaves ends it', async (t) => {
+test('follow log: a disconnect ends it', async (t) => {
   const { log, file } = await aLog(t)
   await appendFile(file(0), 'hello')
   const { sink } = aSink()
   const over = new AbortController()
-  const options = { ...FROM_START, sink, signal: over.signal, isOver: () => false }
+  const options = { ...FROM_START, sink, signal: over.signal, hasTaskEnded: () => false }
   const reading = followLog(log, options)
   over.abort()
   await reading
@@ -96,7 +95,7 @@ for (const { name, resume, want } of RESUMES) {
     for (const [n, text] of files.entries()) if (n > 0) await appendFile(file(n), text)
     const { sink, text } = aSink()
     const { signal } = new AbortController()
-    await followLog(log, { ...FROM_START, resume, sink, signal, isOver: () => true })
+    await followLog(log, { ...FROM_START, resume, sink, signal, hasTaskEnded: () => true })
     assert.equal(text(), want)
   })
 }

@@ -16,7 +16,7 @@ const REDACTED = '<redacted>'
  * Environment variables whose values are shown. Any other name may hold a secret: passwords are put
  * into variables of every name.
  */
-const HARMLESS = new Set([
+const SHOWN_VARIABLES = new Set([
   'HOME',
   'HOSTNAME',
   'LANG',
@@ -45,13 +45,13 @@ export async function readHostData(
   environment: Environment = process.env,
 ): Promise<HostData> {
   const [ResolvConf, Hosts, ...disks] = await Promise.all([
-    readStart('/etc/resolv.conf'),
-    readStart('/etc/hosts'),
-    ...['/', directory].map(diskUse),
+    readFileStart('/etc/resolv.conf'),
+    readFileStart('/etc/hosts'),
+    ...['/', directory].map(fileSystemUsage),
   ])
   return {
     OS: `${type()} ${release()} ${version()} ${machine()}`,
-    Network: addresses(),
+    Network: networkAddresses(),
     ResolvConf,
     Hosts,
     Environment: redactedEnvironment(environment),
@@ -62,11 +62,11 @@ export async function readHostData(
 export function redactedEnvironment(environment: Environment): HostData['Environment'] {
   const names = Object.keys(environment).toSorted().slice(0, VARIABLES_MAX)
   return Object.fromEntries(
-    names.map((name) => [name, HARMLESS.has(name) ? (environment[name] ?? '') : REDACTED]),
+    names.map((name) => [name, SHOWN_VARIABLES.has(name) ? (environment[name] ?? '') : REDACTED]),
   )
 }
 
-function addresses(): HostData['Network'] {
+function networkAddresses(): HostData['Network'] {
   const found = Object.entries(networkInterfaces()).flatMap(([name, list = []]) =>
     list.map(({ address, netmask, family, mac }) => {
       return { interface: name, address, netmask, family, mac }
@@ -75,7 +75,7 @@ function addresses(): HostData['Network'] {
   return found.slice(0, ADDRESSES_MAX)
 }
 
-async function diskUse(path: string): Promise<[string, HostData['Disk'][string]][]> {
+async function fileSystemUsage(path: string): Promise<[string, HostData['Disk'][string]][]> {
   try {
     const { bsize, blocks, bfree } = await statfs(path)
     const megabytes = (count: number): number => Math.floor((count * bsize) / BYTES_PER_MB)
@@ -87,7 +87,7 @@ async function diskUse(path: string): Promise<[string, HostData['Disk'][string]]
 }
 
 /** The beginning of a text file; empty where it cannot be read. */
-async function readStart(path: string): Promise<string> {
+async function readFileStart(path: string): Promise<string> {
   try {
     await using file = await open(path, 'r')
     const { bytesRead, buffer } = await file.read(

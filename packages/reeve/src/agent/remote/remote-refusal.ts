@@ -10,7 +10,7 @@ interface RemoteRefusalOptions {
 export class RemoteRefusal extends Error {
   override readonly name: string = 'RemoteRefusal'
   readonly status: number
-  /** One of the codes that servers know (`refusalOfNode`), where the status says too little. */
+  /** One of the codes that servers know (`refusalFromNode`), where the status says too little. */
   readonly code: string | undefined
 
   constructor(status: number, message: string, options: RemoteRefusalOptions = {}) {
@@ -20,14 +20,14 @@ export class RemoteRefusal extends Error {
   }
 }
 
-/** Longer texts are cut: they may hold what a driver or a task wrote. */
+/** Messages are truncated: they may contain output of a driver or a task. */
 const MESSAGE_CHARS_MAX = 4_096
 
-/** What the server is told of anything that was thrown. */
-export function remoteError(thrown: unknown): RemoteError {
+/** Converts an error to the form that is sent to the server. */
+export function toRemoteError(thrown: unknown): RemoteError {
   const status = thrown instanceof RemoteRefusal ? thrown.status : 500
-  const text = status >= 500 ? redactPaths(errorMessage(thrown)) : errorMessage(thrown)
+  const fullMessage = status >= 500 ? redactPaths(errorMessage(thrown)) : errorMessage(thrown)
   const code = thrown instanceof RemoteRefusal ? thrown.code : undefined
-  const message = text.slice(0, MESSAGE_CHARS_MAX)
+  const message = fullMessage.slice(0, MESSAGE_CHARS_MAX)
   return code === undefined ? { status, message } : { status, message, code }
 }

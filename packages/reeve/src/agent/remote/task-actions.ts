@@ -6,11 +6,11 @@ import type { TaskControl } from '../task/task-control.ts'
 import { overrideOf } from '../task/task-state.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 
-type Tasks = Pick<AllocationRunner, 'tasks' | 'restart'>
+type AllocationTasks = Pick<AllocationRunner, 'tasks' | 'restart'>
 
-/** One task, or with an empty name every one that runs. */
+/** Signals one task, or all running tasks if the name is empty. */
 export async function signalTasks(
-  allocation: Tasks,
+  allocation: AllocationTasks,
   { task: name, signal }: { readonly task: string; readonly signal: string },
 ): Promise<void> {
   if (name !== '') {
@@ -22,7 +22,7 @@ export async function signalTasks(
     return
   }
   const running = allocation.tasks.filter((task) => task.state.State === 'running')
-  if (running.length === 0) throw notRunning()
+  if (running.length === 0) throw notRunningRefusal()
   const problems: string[] = []
   for (const task of running)
     await task.signal(signal).catch((thrown: unknown) => {
@@ -33,10 +33,10 @@ export async function signalTasks(
 }
 
 function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
-  switch (kindOf(thrown)) {
+  switch (faultKindOf(thrown)) {
     case 'task-not-running':
     case 'task-gone':
-      return notRunning(thrown)
+      return notRunningRefusal(thrown)
     case 'task-signal':
       return new RemoteRefusal(400, `unknown signal ${JSON.stringify(signal)}`, {
         code: 'signal-unknown',
@@ -47,9 +47,9 @@ function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
   }
 }
 
-/** One task, all that run, or all with those that have ended. */
+/** Restarts one task, all running ones, or all including those that have ended. */
 export async function restartTasks(
-  allocation: Tasks,
+  allocation: AllocationTasks,
   { task, allTasks }: { readonly task: string; readonly allTasks: boolean },
 ): Promise<void> {
   if (task !== '' && findTask(allocation, task) === undefined)
@@ -57,36 +57,36 @@ export async function restartTasks(
   try {
     await allocation.restart({ task, allTasks })
   } catch (thrown) {
-    switch (kindOf(thrown)) {
+    switch (faultKindOf(thrown)) {
       case 'allocation-ended':
         throw new RemoteRefusal(400, 'restart of an alloc that should not run', { cause: thrown })
       case 'task-not-running':
-        throw notRunning(thrown)
+        throw notRunningRefusal(thrown)
       default:
         throw new RemoteRefusal(500, errorMessage(thrown), { cause: thrown })
     }
   }
 }
 
-export function readScheduleState(allocation: Tasks, task: string): AllocationPauseState {
-  return { ScheduleState: overrideOf(getTask(allocation, task).state) }
+export function readScheduleState(allocation: AllocationTasks, task: string): AllocationPauseState {
+  return { ScheduleState: overrideOf(requireTask(allocation, task).state) }
 }
 
 export async function setScheduleState(
-  allocation: Tasks,
+  allocation: AllocationTasks,
   { task: name, state }: { readonly task: string; readonly state: PauseState },
 ): Promise<void> {
-  const task = getTask(allocation, name)
+  const task = requireTask(allocation, name)
   try {
     await task.overrideSchedule(state)
   } catch (thrown) {
-    const quoted = JSON.stringify(name)
-    switch (kindOf(thrown)) {
+    const quotedName = JSON.stringify(name)
+    switch (faultKindOf(thrown)) {
       case 'task-not-running':
-        throw new RemoteRefusal(400, `task ${quoted} has ended`, { cause: thrown })
+        throw new RemoteRefusal(400, `task ${quotedName} has ended`, { cause: thrown })
       case 'task-unscheduled': {
-        const why = 'has no schedule block; only scheduled tasks can be paused and resumed'
-        throw new RemoteRefusal(400, `task ${quoted} ${why}`, { cause: thrown })
+        const reason = 'has no schedule block; only scheduled tasks can be paused and resumed'
+        throw new RemoteRefusal(400, `task ${quotedName} ${reason}`, { cause: thrown })
       }
       default:
         throw new RemoteRefusal(500, errorMessage(thrown), { cause: thrown })
@@ -94,20 +94,23 @@ export async function setScheduleState(
   }
 }
 
-function getTask(allocation: Tasks, name: string): TaskControl {
+function requireTask(allocation: AllocationTasks, name: string): TaskControl {
   const found = findTask(allocation, name)
   if (found !== undefined) return found
   throw new RemoteRefusal(400, `unknown task name ${JSON.stringify(name)}`)
 }
 
-export function findTask({ tasks }: Pick<Tasks, 'tasks'>, name: string): TaskControl | undefined {
-  return tasks.find((task) => task.name === name)
+export function findTask(
+  { tasks }: Pick<AllocationTasks, 'tasks'>,
+  taskName: string,
+): TaskControl | undefined {
+  return tasks.find((task) => task.name === taskName)
 }
 
-function kindOf(thrown: unknown): string {
+function faultKindOf(thrown: unknown): string {
   return thrown instanceof Fault ? thrown.kind : ''
 }
 
-function notRunning(cause?: unknown): RemoteRefusal {
+function notRunningRefusal(cause?: unknown): RemoteRefusal {
   return new RemoteRefusal(400, 'Task not running', { code: 'task-not-running', cause })
 }

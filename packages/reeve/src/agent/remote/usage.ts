@@ -1,67 +1,83 @@
-import type { AllocationUsage, ResourceUsage, TaskUsage as WireTaskUsage } from '@reeve/contract'
+import type { StatsFs } from 'node:fs'
+import { readFile, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type {
+  AllocationUsage,
+  DiskUsage,
+  HostUsage,
+  ResourceUsage,
+  TaskUsage as WireTaskUsage,
+} from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskControl } from '../task/task-control.ts'
-import type { TaskUsage } from '../task-session.ts'
-import { withDeadline } from '../wait.ts'
+import type { TaskUsage } from '../driver.ts'
+import { errorCode } from '../store/state-file.ts'
+import { withTimeout } from '../timing.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 
-interface Sample {
+interface CpuSample {
   readonly atMs: number
   readonly cpu: TaskUsage['cpu']
 }
 
-/** Tasks whose last sample is kept; a node hardly runs as many. */
+/** Maximum number of tasks whose last sample is kept. */
 const SAMPLES_MAX = 10_000
 
-interface UsageQuestion {
+interface UsageRequest {
   readonly allocation: string
   readonly tasks: readonly TaskControl[]
-  /** All of them when empty. */
+  /** Name of a task; empty for all tasks. */
   readonly task: string
 }
 
-/** What the tasks of this node use. How busy they are is told by what changed since last time. */
+/** Reads the usage of tasks. CPU usage is computed from the change since the previous read. */
 export class UsageReader {
   readonly #clock: Clock
   readonly #mhzPerCore: () => number
-  readonly #samples = new Map<string, Sample>()
+  readonly #lastSamples = new Map<string, CpuSample>()
 
   constructor(clock: Clock, mhzPerCore: () => number) {
     this.#clock = clock
     this.#mhzPerCore = mhzPerCore
   }
 
-  async read({ allocation, tasks, task }: UsageQuestion): Promise<AllocationUsage> {
-    const wanted = tasks.filter(({ name }) => task === '' || name === task)
-    if (wanted.length === 0) throw new RemoteRefusal(400, `unknown task name ${quoted(task)}`)
+  async read({ allocation, tasks, task }: UsageRequest): Promise<AllocationUsage> {
+    const selectedTasks = tasks.filter(({ name }) => task === '' || name === task)
+    if (selectedTasks.length === 0)
+      throw new RemoteRefusal(400, `unknown task name ${quoted(task)}`)
     const usages: (readonly [string, WireTaskUsage])[] = []
-    for (const one of wanted) {
-      const usage = await this.#usageOf(one)
+    for (const selectedTask of selectedTasks) {
+      const usage = await this.#readTaskUsage(selectedTask)
       if (usage !== undefined)
-        usages.push([one.name, this.#show(`${allocation} ${one.name}`, usage)])
+        usages.push([
+          selectedTask.name,
+          this.#toWireUsage(`${allocation} ${selectedTask.name}`, usage),
+        ])
     }
     return {
-      ResourceUsage: sumOf(usages.map(([, usage]) => usage.ResourceUsage)),
+      ResourceUsage: sumUsages(usages.map(([, usage]) => usage.ResourceUsage)),
       Tasks: Object.fromEntries(usages),
       Timestamp: nsFromMs(this.#clock.nowMs()),
     }
   }
 
-  async #usageOf(task: TaskControl): Promise<TaskUsage | undefined> {
-    const what = `the use of task ${quoted(task.name)}`
-    const ms = AGENT_LIMITS.usageMsMax
-    // One task that cannot tell must not hide the others.
-    return await withDeadline(task.usage(), { clock: this.#clock, ms, what }).catch(() => undefined)
+  async #readTaskUsage(task: TaskControl): Promise<TaskUsage | undefined> {
+    const operation = `the use of task ${quoted(task.name)}`
+    const timeoutMs = AGENT_LIMITS.usageTimeoutMs
+    // A task without a result must not hide the others.
+    return await withTimeout(task.usage(), { clock: this.#clock, timeoutMs, operation }).catch(
+      () => undefined,
+    )
   }
 
-  #show(key: string, usage: TaskUsage): WireTaskUsage {
-    const before = this.#samples.get(key)
-    if (this.#samples.size >= SAMPLES_MAX) this.#samples.clear()
-    this.#samples.set(key, usage)
+  #toWireUsage(key: string, usage: TaskUsage): WireTaskUsage {
+    const before = this.#lastSamples.get(key)
+    if (this.#lastSamples.size >= SAMPLES_MAX) this.#lastSamples.clear()
+    this.#lastSamples.set(key, usage)
     return {
-      ResourceUsage: wireUsage(usage, before, this.#mhzPerCore()),
+      ResourceUsage: toResourceUsage(usage, before, this.#mhzPerCore()),
       Timestamp: nsFromMs(usage.atMs),
       Pids: null,
     }
@@ -79,16 +95,16 @@ const CPU_MEASURED = [
   'Percent',
 ]
 
-function wireUsage(
+function toResourceUsage(
   { atMs, cpu, memory }: TaskUsage,
-  before: Sample | undefined,
+  previous: CpuSample | undefined,
   mhzPerCore: number,
 ): ResourceUsage {
-  const elapsedNs = before === undefined ? 0 : (atMs - before.atMs) * NS_PER_MS
-  const share = (now: number, then: number | undefined): number =>
-    // A task that was started again counts from zero.
+  const elapsedNs = previous === undefined ? 0 : (atMs - previous.atMs) * NS_PER_MS
+  const percentSince = (now: number, then: number | undefined): number =>
+    // A restarted task counts from zero.
     elapsedNs <= 0 || then === undefined || now < then ? 0 : ((now - then) / elapsedNs) * 100
-  const percent = share(cpu.totalNs, before?.cpu.totalNs)
+  const percent = percentSince(cpu.totalNs, previous?.cpu.totalNs)
   return {
     MemoryStats: {
       RSS: memory.rssBytes,
@@ -102,8 +118,8 @@ function wireUsage(
       Measured: MEMORY_MEASURED,
     },
     CpuStats: {
-      SystemMode: share(cpu.systemNs, before?.cpu.systemNs),
-      UserMode: share(cpu.userNs, before?.cpu.userNs),
+      SystemMode: percentSince(cpu.systemNs, previous?.cpu.systemNs),
+      UserMode: percentSince(cpu.userNs, previous?.cpu.userNs),
       TotalTicks: (percent / 100) * mhzPerCore,
       ThrottledPeriods: cpu.throttledPeriods,
       ThrottledTime: cpu.throttledNs,
@@ -114,7 +130,7 @@ function wireUsage(
   }
 }
 
-function sumOf(usages: readonly ResourceUsage[]): ResourceUsage {
+function sumUsages(usages: readonly ResourceUsage[]): ResourceUsage {
   const memory = (pick: (stats: ResourceUsage['MemoryStats']) => number): number =>
     usages.reduce((sum, { MemoryStats }) => sum + pick(MemoryStats), 0)
   const cpu = (pick: (stats: ResourceUsage['CpuStats']) => number): number =>
@@ -146,4 +162,133 @@ function sumOf(usages: readonly ResourceUsage[]): ResourceUsage {
 
 function quoted(name: string): string {
   return JSON.stringify(name)
+}
+
+interface CpuTimes {
+  readonly user: number
+  readonly system: number
+  readonly idle: number
+  readonly total: number
+}
+
+/**
+ * Reads the usage of the machine from the kernel. CPU usage is computed from the change since the
+ * previous read.
+ */
+export class HostUsageReader {
+  readonly #clock: Clock
+  readonly #directory: string
+  readonly #mhzPerCore: () => number
+  #previousTimes: ReadonlyMap<string, CpuTimes> = new Map()
+
+  /** `directory`: the directory of the allocations. */
+  constructor(clock: Clock, directory: string, mhzPerCore: () => number) {
+    this.#clock = clock
+    this.#directory = directory
+    this.#mhzPerCore = mhzPerCore
+  }
+
+  async read(): Promise<HostUsage> {
+    const disk = await diskUsage(this.#directory)
+    const times = parseCpuTimes(await readFile('/proc/stat', 'utf8'))
+    const CPU = [...times].map(([name, now]) => cpuUsage(name, now, this.#previousTimes.get(name)))
+    this.#previousTimes = times
+    return {
+      Memory: parseMemoryInfo(await readFile('/proc/meminfo', 'utf8')),
+      CPU,
+      DiskStats: [disk],
+      AllocDirStats: disk,
+      DeviceStats: null,
+      Uptime: Math.floor(Number((await readFile('/proc/uptime', 'utf8')).split(' ')[0] ?? 0)),
+      Timestamp: nsFromMs(this.#clock.nowMs()),
+      CPUTicksConsumed:
+        (CPU.reduce((sum, cpu) => sum + cpu.TotalPercent, 0) * this.#mhzPerCore()) / 100,
+    }
+  }
+}
+
+/** The lines `cpu0 …` of /proc/stat: user nice system idle iowait irq softirq steal. */
+export function parseCpuTimes(text: string): ReadonlyMap<string, CpuTimes> {
+  const times = new Map<string, CpuTimes>()
+  for (const line of text.split('\n')) {
+    const [name = '', ...values] = line.split(/\s+/)
+    if (!/^cpu\d+$/.test(name)) continue
+    const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0] =
+      values.map(Number)
+    const total = user + nice + system + idle + wait + irq + soft + steal
+    times.set(name, { user: user + nice, system: system + irq + soft, idle: idle + wait, total })
+  }
+  return times
+}
+
+function cpuUsage(
+  name: string,
+  now: CpuTimes,
+  previous: CpuTimes | undefined,
+): HostUsage['CPU'][number] {
+  const total = now.total - (previous?.total ?? 0)
+  const percentOfField = (field: 'user' | 'system' | 'idle'): number =>
+    total <= 0 ? 0 : ((now[field] - (previous?.[field] ?? 0)) / total) * 100
+  const [User, System, Idle] = [
+    percentOfField('user'),
+    percentOfField('system'),
+    percentOfField('idle'),
+  ]
+  return { CPU: name, User, System, Idle, TotalPercent: total <= 0 ? 0 : 100 - Idle }
+}
+
+const BYTES_PER_KIB = 1_024
+
+export function parseMemoryInfo(text: string): HostUsage['Memory'] {
+  const bytes = (name: string): number => {
+    const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)
+    return Number(found?.[1] ?? 0) * BYTES_PER_KIB
+  }
+  const [Total, Available, Free] = [bytes('MemTotal'), bytes('MemAvailable'), bytes('MemFree')]
+  return { Total, Available, Used: Total - Available, Free }
+}
+
+async function diskUsage(path: string): Promise<DiskUsage> {
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statFileSystem(path)
+  const used = blocks - bfree
+  const { device, mountpoint } = findMount(await readFile('/proc/self/mounts', 'utf8'), path)
+  return {
+    Device: device,
+    Mountpoint: mountpoint,
+    Size: blocks * bsize,
+    Used: used * bsize,
+    Available: bavail * bsize,
+    UsedPercent: percentOf(used, used + bavail),
+    InodesUsedPercent: percentOf(files - ffree, files),
+  }
+}
+
+/** File system of the directory, or of its closest existing parent. */
+async function statFileSystem(path: string): Promise<StatsFs> {
+  try {
+    return await statfs(path)
+  } catch (thrown) {
+    const parent = dirname(path)
+    if (errorCode(thrown) !== 'ENOENT' || parent === path) throw thrown
+    return await statFileSystem(parent)
+  }
+}
+
+function percentOf(part: number, whole: number): number {
+  return whole <= 0 ? 0 : (part / whole) * 100
+}
+
+/** Finds the longest mount point that contains the path. */
+export function findMount(
+  table: string,
+  path: string,
+): { readonly device: string; readonly mountpoint: string } {
+  let longest = { device: '', mountpoint: '' }
+  for (const line of table.split('\n')) {
+    const [device = '', mountpoint = ''] = line.split(' ')
+    const containsPath = path === mountpoint || path.startsWith(mountpoint.replace(/\/?$/, '/'))
+    if (mountpoint !== '' && containsPath && mountpoint.length >= longest.mountpoint.length)
+      longest = { device, mountpoint }
+  }
+  return longest
 }

@@ -1,78 +1,81 @@
 import {
   SERVICE_OUTPUT_CHARS_MAX,
   type CheckResult,
-  type OfferedService,
+  type ReportedService,
   type ServiceChecks,
 } from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isSidecar, stageOf } from '../allocation/lifecycle.ts'
 import type { AgentService, AgentTask, Assignment } from '../assignment.ts'
-import type { DriverAddress } from '../driver.ts'
-import type { Log } from '../log.ts'
-import type { NodeFacts } from '../node-facts.ts'
-import type { ExecRequest, ExecSession } from '../task-session.ts'
+import type { DriverAddress, ExecRequest, ExecSession } from '../driver.ts'
+import type { Logger } from '../log.ts'
+import type { NodeInfo } from '../node-info.ts'
 import type { Workspace } from '../store/workspace.ts'
-import { groupEnvironment, type TaskEnvironment } from '../task/environment.ts'
+import { buildGroupEnvironment, type TaskEnvironment } from '../task/environment.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import { isPaused } from '../task/task-state.ts'
-import { CheckRunner } from './check-runner.ts'
-import { isBuiltIn, planServices, type PlannedCheck, type PlannedService } from './plan-services.ts'
-import type { ChecksHealth } from './checks-health.ts'
+import { CheckRunner, type ChecksHealth } from './check-runner.ts'
+import {
+  isBuiltInProvider,
+  planServices,
+  type PlannedCheck,
+  type PlannedService,
+} from './plan-services.ts'
 
 export interface AllocationServicesOptions {
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly workspace: Workspace
   readonly assignment: Assignment
-  /** The allocation's address in a network of its own; undefined where it is in the machine's. */
+  /** Address of the allocation in its own network; undefined if it uses that of the machine. */
   readonly allocationIp: string | undefined
-  readonly node: () => NodeFacts
+  readonly nodeInfo: () => NodeInfo
   /** The tasks of the allocation. */
   tasks(): readonly TaskControl[]
-  /** What it offers is another set. */
-  offered(services: readonly OfferedService[]): void
-  /** A check was looked at. */
-  readonly changed: () => void
+  /** Called with the registered services when they change. */
+  onServicesChanged(services: readonly ReportedService[]): void
+  /** Called after each check result. */
+  readonly onCheckResult: () => void
 }
 
-/** A task that offers something, from its start until it is told to end. */
-interface Offering {
-  readonly planned: readonly PlannedService[]
+/** Registered services and running checks of the group or of one task. */
+interface Registration {
+  readonly services: readonly PlannedService[]
   readonly checks: readonly CheckRunner[]
 }
 
-/** What a running task brings along. */
+/** A running task, as services need it. */
 export interface StartedTask {
   readonly task: AgentTask
   readonly environment: TaskEnvironment
   readonly address: DriverAddress | undefined
-  /** Runs a command in its world. */
+  /** Runs a command in the environment of the task. */
   readonly exec: (request: ExecRequest) => Promise<ExecSession>
 }
 
 /** Minimum interval between reports of check results: each report of an allocation is stored. */
-const TELL_CHECKS_MS_MIN = 5_000
+const CHECK_REPORT_INTERVAL_MIN_MS = 5_000
 
-/** The group's own services are kept under a name that no task can have. */
-const GROUP = ''
+/** Key of the group's own services, which no task can have as its name. */
+const GROUP_OWNER = ''
 
 /**
- * The services and checks of one allocation: the group's from before its tasks begin, a task's
- * while it runs. What cannot be registered is told to the log and to the task, and costs nobody
- * else.
+ * Services and checks of one allocation: those of the group from before its tasks start, those of a
+ * task while it runs. A service that cannot be registered is logged and added as a task event, and
+ * does not affect the others.
  */
 export class AllocationServices {
   readonly #options: AllocationServicesOptions
-  readonly #offerings = new Map<string, Offering>()
-  readonly #started = new Map<string, StartedTask>()
+  readonly #registrations = new Map<string, Registration>()
+  readonly #startedTasks = new Map<string, StartedTask>()
   #assignment: Assignment
-  /** Why services are not in the catalogue, by their owner. */
-  readonly #unregistered = new Map<string, readonly string[]>()
-  #isGroupOpen = false
-  #toldMs = Number.NEGATIVE_INFINITY
-  #toldChecks = ''
-  #cancelTell: (() => void) | undefined
+  /** Why services are not registered, by owner. */
+  readonly #registrationProblems = new Map<string, readonly string[]>()
+  #isGroupRegistered = false
+  #lastReportMs = Number.NEGATIVE_INFINITY
+  #lastReportedChecks = ''
+  #cancelReport: (() => void) | undefined
 
   constructor(options: AllocationServicesOptions) {
     this.#options = options
@@ -80,296 +83,308 @@ export class AllocationServices {
   }
 
   startGroup(): void {
-    this.#isGroupOpen = true
-    this.#offer(GROUP)
+    this.#isGroupRegistered = true
+    this.#register(GROUP_OWNER)
   }
 
   startTask(started: StartedTask): void {
-    this.#started.set(started.task.Name, started)
-    this.#offer(started.task.Name)
+    this.#startedTasks.set(started.task.Name, started)
+    this.#register(started.task.Name)
     for (const check of this.#groupChecksIn(started.task.Name)) check.start()
   }
 
-  /** A task is about to end, or has. */
+  /** Deregisters the services of a task that is being stopped or has ended. */
   endTask(task: string): void {
-    this.#started.delete(task)
-    this.#withdraw(task)
-    this.#holdGroupChecks(task)
+    this.#startedTasks.delete(task)
+    this.#deregister(task)
+    this.#resetGroupChecks(task)
   }
 
-  /** The allocation is about to end: nobody should be sent to it any more. */
+  /** Deregisters the group's services before the allocation stops, so that clients use others. */
   endGroup(): void {
-    this.#isGroupOpen = false
-    this.#withdraw(GROUP)
+    this.#isGroupRegistered = false
+    this.#deregister(GROUP_OWNER)
   }
 
-  /** The servers changed the job, or promoted a canary: what is offered follows. */
+  /** Updates the services after the job changed or a canary was promoted. */
   update(assignment: Assignment): void {
     this.#assignment = assignment
     for (const task of assignment.group.Tasks) {
-      const started = this.#started.get(task.Name)
-      if (started !== undefined) this.#started.set(task.Name, { ...started, task })
+      const started = this.#startedTasks.get(task.Name)
+      if (started !== undefined) this.#startedTasks.set(task.Name, { ...started, task })
     }
-    if (this.#isGroupOpen) this.#offer(GROUP)
-    for (const task of this.#started.keys()) this.#offer(task)
+    if (this.#isGroupRegistered) this.#register(GROUP_OWNER)
+    for (const task of this.#startedTasks.keys()) this.#register(task)
   }
 
-  /** Ends all watching; what is registered stays, as the tasks do. */
-  halt(): void {
-    this.#cancelTell?.()
-    for (const { checks } of this.#offerings.values()) for (const check of checks) check.stop()
+  /** Stops all checks; services stay registered because the tasks continue. */
+  shutdown(): void {
+    this.#cancelReport?.()
+    for (const { checks } of this.#registrations.values()) for (const check of checks) check.stop()
   }
 
-  get results(): readonly CheckResult[] {
+  get checkResults(): readonly CheckResult[] {
     return this.#checks().map((check) => check.result)
   }
 
-  /** All expected checks must pass, continuously. */
+  /** Health of the allocation's checks: all expected ones must pass continuously. */
   get health(): ChecksHealth {
     const checks = this.#checks()
-    const times = checks.map((check) => check.passingSinceMs)
-    const late = checks.filter((check) => check.passingSinceMs === undefined)
-    const unregistered = [...this.#unregistered].flatMap(([task, reasons]) =>
+    const passingTimes = checks.map((check) => check.passingSinceMs)
+    const notPassing = checks.filter((check) => check.passingSinceMs === undefined)
+    const problems = [...this.#registrationProblems].flatMap(([task, reasons]) =>
       reasons.map((check) => ({ task, check })),
     )
-    const isComplete = this.#isOffered() && unregistered.length === 0
-    const since = times.reduce<number>((latest, time) => Math.max(latest, time ?? 0), 0)
+    const isComplete = this.#isFullyRegistered() && problems.length === 0
+    const passingSinceMs = passingTimes.reduce<number>(
+      (latest, time) => Math.max(latest, time ?? 0),
+      0,
+    )
     return {
-      passingSinceMs: isComplete && late.length === 0 ? since : undefined,
-      late: [
-        ...late.map(({ planned: { task, name }, result }) => {
+      passingSinceMs: isComplete && notPassing.length === 0 ? passingSinceMs : undefined,
+      notPassing: [
+        ...notPassing.map(({ planned: { task, name }, result }) => {
           const { Output: output, StatusCode: statusCode } = result
           return { task, check: name, output, ...(statusCode !== undefined && { statusCode }) }
         }),
-        ...unregistered,
+        ...problems,
       ],
     }
   }
 
   #checks(): readonly CheckRunner[] {
-    return [...this.#offerings.values()].flatMap(({ checks }) => checks)
+    return [...this.#registrations.values()].flatMap(({ checks }) => checks)
   }
 
   /**
-   * Whether the group, and the tasks that run as long as it does, offer their services with all of
-   * their checks. A task that its schedule holds back need not.
+   * Whether the group and all its long-running tasks have registered their services and checks.
+   * Tasks paused by their schedule are not required.
    */
-  #isOffered(): boolean {
+  #isFullyRegistered(): boolean {
     const { group } = this.#assignment
-    const paused = this.#options.tasks().filter(({ state }) => isPaused(state))
-    const lasting = group.Tasks.filter(({ Lifecycle, Name }) => {
+    const pausedTasks = this.#options.tasks().filter(({ state }) => isPaused(state))
+    const longRunningTasks = group.Tasks.filter(({ Lifecycle, Name }) => {
       const stage = stageOf(Lifecycle)
-      const isLasting = stage === 'main' || isSidecar(stage)
-      return isLasting && !paused.some(({ name }) => name === Name)
+      const isLongRunning = stage === 'main' || isSidecar(stage)
+      return isLongRunning && !pausedTasks.some(({ name }) => name === Name)
     })
     const owners = [
-      { name: GROUP, services: group.Services ?? [] },
-      ...lasting.map(({ Name, Services }) => ({ name: Name, services: Services ?? [] })),
+      { name: GROUP_OWNER, services: group.Services ?? [] },
+      ...longRunningTasks.map(({ Name, Services }) => ({ name: Name, services: Services ?? [] })),
     ]
     return owners.every(({ name, services }) => {
-      const expected = services.filter(({ Provider }) => isBuiltIn(Provider))
+      const expected = services.filter(({ Provider }) => isBuiltInProvider(Provider))
       if (expected.length === 0) return true
       const checks = expected.reduce((sum, { Checks }) => sum + (Checks?.length ?? 0), 0)
-      return (this.#offerings.get(name)?.checks.length ?? -1) >= checks
+      return (this.#registrations.get(name)?.checks.length ?? -1) >= checks
     })
   }
 
-  #offer(owner: string): void {
-    const planned = this.#plan(owner)
-    const before = this.#offerings.get(owner)
-    if (planned.length === 0 && before === undefined) return
-    const checks = this.#checksFor(planned, before?.checks ?? [])
-    this.#offerings.set(owner, { planned, checks })
-    this.#tell()
+  #register(owner: string): void {
+    const planned = this.#planServicesOf(owner)
+    const previous = this.#registrations.get(owner)
+    if (planned.length === 0 && previous === undefined) return
+    const checks = this.#updateChecks(planned, previous?.checks ?? [])
+    this.#registrations.set(owner, { services: planned, checks })
+    this.#reportNow()
   }
 
-  /** Checks that are as they were go on; only new ones begin. */
-  #checksFor(
+  /** Keeps the runners of unchanged checks and starts those of new ones. */
+  #updateChecks(
     planned: readonly PlannedService[],
-    before: readonly CheckRunner[],
+    previous: readonly CheckRunner[],
   ): readonly CheckRunner[] {
-    const known = new Map(before.map((check) => [JSON.stringify(check.planned), check]))
-    const kept = planned.flatMap(({ checks }) =>
-      checks.map((one) => {
-        const text = JSON.stringify(one)
-        const runner = known.get(text)
-        known.delete(text)
-        return runner ?? this.#newCheck(one)
+    const previousByPlan = new Map(previous.map((check) => [JSON.stringify(check.planned), check]))
+    const updatedChecks = planned.flatMap(({ checks }) =>
+      checks.map((plannedCheck) => {
+        const key = JSON.stringify(plannedCheck)
+        const runner = previousByPlan.get(key)
+        previousByPlan.delete(key)
+        return runner ?? this.#startCheck(plannedCheck)
       }),
     )
-    for (const gone of known.values()) gone.stop()
-    return kept
+    for (const removed of previousByPlan.values()) removed.stop()
+    return updatedChecks
   }
 
-  #newCheck(planned: PlannedCheck): CheckRunner {
-    const { clock, changed } = this.#options
+  #startCheck(planned: PlannedCheck): CheckRunner {
+    const { clock, onCheckResult } = this.#options
     const runner = new CheckRunner({
       clock,
       planned,
-      changed: () => {
-        changed()
-        this.#tellChecks()
+      onResult: () => {
+        onCheckResult()
+        this.#scheduleCheckReport()
       },
-      exec: (request) => this.#exec(planned, request),
-      out: (one) => this.#restart(one),
+      exec: (request) => this.#execInTask(planned, request),
+      onRestartLimitReached: (failedCheck) => this.#restartTasks(failedCheck),
     })
-    if (this.#canRunNow(planned)) runner.start()
+    if (this.#canRunCheck(planned)) runner.start()
     return runner
   }
 
-  /** A script runs inside its task: before the task runs it could only fail. */
-  #canRunNow(planned: PlannedCheck): boolean {
-    return planned.check.Type !== 'script' || this.#started.has(taskOf(planned))
+  /** A script check runs in its task and could only fail before the task runs. */
+  #canRunCheck(planned: PlannedCheck): boolean {
+    return planned.check.Type !== 'script' || this.#startedTasks.has(taskNameOf(planned))
   }
 
-  /** The checks of the group's services that run inside this task. */
+  /** Script checks of the group's services that run in this task. */
   #groupChecksIn(task: string): readonly CheckRunner[] {
-    const checks = this.#offerings.get(GROUP)?.checks ?? []
+    const checks = this.#registrations.get(GROUP_OWNER)?.checks ?? []
     return checks.filter(
-      ({ planned }) => planned.check.Type === 'script' && taskOf(planned) === task,
+      ({ planned }) => planned.check.Type === 'script' && taskNameOf(planned) === task,
     )
   }
 
-  /** They begin anew with the next start of their task. */
-  #holdGroupChecks(task: string): void {
-    const held = new Set(this.#groupChecksIn(task))
-    const group = this.#offerings.get(GROUP)
-    if (group === undefined || held.size === 0) return
-    const checks = group.checks.map((check) => {
-      if (!held.has(check)) return check
+  /** Resets the checks; they start again with the next start of their task. */
+  #resetGroupChecks(task: string): void {
+    const taskChecks = new Set(this.#groupChecksIn(task))
+    const registration = this.#registrations.get(GROUP_OWNER)
+    if (registration === undefined || taskChecks.size === 0) return
+    const checks = registration.checks.map((check) => {
+      if (!taskChecks.has(check)) return check
       check.stop()
-      return this.#newCheck(check.planned)
+      return this.#startCheck(check.planned)
     })
-    this.#offerings.set(GROUP, { ...group, checks })
+    this.#registrations.set(GROUP_OWNER, { ...registration, checks })
   }
 
-  async #exec(planned: PlannedCheck, request: ExecRequest): Promise<ExecSession> {
-    const name = taskOf(planned)
-    const started = this.#started.get(name)
+  async #execInTask(planned: PlannedCheck, request: ExecRequest): Promise<ExecSession> {
+    const name = taskNameOf(planned)
+    const started = this.#startedTasks.get(name)
     if (started === undefined) throw new Error(`task ${JSON.stringify(name)} does not run`)
     return await started.exec(request)
   }
 
-  /** The task, or all of them for a service of the group. */
-  #restart(planned: PlannedCheck): void {
-    const name = taskOf(planned)
+  /** Restarts the task of a check, or all tasks for a service of the group. */
+  #restartTasks(planned: PlannedCheck): void {
+    const name = taskNameOf(planned)
     const reason = `healthcheck: check ${JSON.stringify(planned.name)} unhealthy`
     for (const task of this.#options.tasks()) {
       if (name !== '' && task.name !== name) continue
       if (task.state.State !== 'running') continue
-      task.restart({ reason, withDelay: true }).catch((thrown: unknown) => {
-        this.#complain(name, `could not restart it: ${errorMessage(thrown)}`)
+      task.restart({ reason, usesRestartPolicy: true }).catch((thrown: unknown) => {
+        this.#logError(name, `could not restart it: ${errorMessage(thrown)}`)
       })
     }
   }
 
-  #plan(owner: string): readonly PlannedService[] {
-    const started = this.#started.get(owner)
+  #planServicesOf(owner: string): readonly PlannedService[] {
+    const started = this.#startedTasks.get(owner)
     const { group } = this.#assignment
-    const services = (owner === GROUP ? group.Services : started?.task.Services) ?? []
-    if (services.every(({ Provider }) => !isBuiltIn(Provider))) return []
-    const environment = started?.environment ?? groupEnvironment(this.#assignment, this.#options)
-    const missing: string[] = []
+    const services = (owner === GROUP_OWNER ? group.Services : started?.task.Services) ?? []
+    if (services.every(({ Provider }) => !isBuiltInProvider(Provider))) return []
+    const environment =
+      started?.environment ?? buildGroupEnvironment(this.#assignment, this.#options)
+    const problems: string[] = []
     const planned = services.flatMap((service) => {
-      const one = this.#planOne(owner, service, { environment, started })
-      if (typeof one !== 'string') return one
-      missing.push(one)
+      const plannedOrProblem = this.#planService(owner, service, { environment, started })
+      if (typeof plannedOrProblem !== 'string') return plannedOrProblem
+      problems.push(plannedOrProblem)
       return []
     })
-    this.#setUnregistered(owner, missing)
+    this.#setRegistrationProblems(owner, problems)
     return planned
   }
 
-  /** Told once, to the task or to all of them for a service of the group. */
-  #setUnregistered(owner: string, reasons: readonly string[]): void {
-    const known = this.#unregistered.get(owner) ?? []
-    if (reasons.length === 0) this.#unregistered.delete(owner)
-    else this.#unregistered.set(owner, reasons)
-    for (const reason of reasons.filter((one) => !known.includes(one))) {
-      this.#complain(owner, reason)
+  /**
+   * Reports each reason once, as an event of the task, or of all tasks for a service of the group.
+   */
+  #setRegistrationProblems(owner: string, reasons: readonly string[]): void {
+    const previous = this.#registrationProblems.get(owner) ?? []
+    if (reasons.length === 0) this.#registrationProblems.delete(owner)
+    else this.#registrationProblems.set(owner, reasons)
+    for (const reason of reasons.filter((one) => !previous.includes(one))) {
+      this.#logError(owner, reason)
       for (const task of this.#options.tasks())
-        if (owner === GROUP || task.name === owner) task.tell('Task hook failed', reason)
+        if (owner === GROUP_OWNER || task.name === owner) task.addEvent('Task hook failed', reason)
     }
   }
 
-  #planOne(
+  #planService(
     owner: string,
     service: AgentService,
     { environment, started }: { environment: TaskEnvironment; started: StartedTask | undefined },
   ): readonly PlannedService[] | string {
     const { allocationIp } = this.#options
-    const { Attributes } = this.#options.node()
+    const { Attributes } = this.#options.nodeInfo()
     try {
       return planServices({
         assignment: this.#assignment,
         services: [service],
         task: owner,
-        around: {
+        addressSources: {
           allocation: this.#assignment.allocation,
           task: owner,
           hostIp: Attributes['unique.network.ip-address'] ?? '127.0.0.1',
           driver: started?.address,
           allocationIp,
         },
-        resolve: (text, field) => environment.interpolator.text(text, field),
+        resolveReferences: (text, field) => environment.interpolator.resolve(text, field),
       })
     } catch (thrown) {
       return `service ${service.Name} is not registered: ${errorMessage(thrown)}`
     }
   }
 
-  #withdraw(owner: string): void {
-    this.#unregistered.delete(owner)
-    const offering = this.#offerings.get(owner)
+  #deregister(owner: string): void {
+    this.#registrationProblems.delete(owner)
+    const offering = this.#registrations.get(owner)
     if (offering === undefined) return
     for (const check of offering.checks) check.stop()
-    this.#offerings.delete(owner)
-    this.#tell()
+    this.#registrations.delete(owner)
+    this.#reportNow()
   }
 
-  #tell(): void {
-    this.#cancelTell?.()
-    this.#cancelTell = undefined
-    this.#toldMs = this.#options.clock.nowMs()
-    const offered = this.#offered()
-    this.#toldChecks = checksText(offered)
-    this.#options.offered(offered)
+  #reportNow(): void {
+    this.#cancelReport?.()
+    this.#cancelReport = undefined
+    this.#lastReportMs = this.#options.clock.nowMs()
+    const services = this.#registeredServices()
+    this.#lastReportedChecks = checkCountsKey(services)
+    this.#options.onServicesChanged(services)
   }
 
   /**
    * Reports check results if the number of passing, failing or pending checks has changed, at most
    * once per interval.
    */
-  #tellChecks(): void {
-    if (this.#cancelTell !== undefined || checksText(this.#offered()) === this.#toldChecks) return
+  #scheduleCheckReport(): void {
+    if (
+      this.#cancelReport !== undefined ||
+      checkCountsKey(this.#registeredServices()) === this.#lastReportedChecks
+    )
+      return
     const { clock } = this.#options
-    const delayMs = this.#toldMs + TELL_CHECKS_MS_MIN - clock.nowMs()
-    if (delayMs <= 0) return this.#tell()
-    this.#cancelTell = clock.after(delayMs, () => {
-      this.#cancelTell = undefined
-      if (checksText(this.#offered()) !== this.#toldChecks) this.#tell()
+    const delayMs = this.#lastReportMs + CHECK_REPORT_INTERVAL_MIN_MS - clock.nowMs()
+    if (delayMs <= 0) return this.#reportNow()
+    this.#cancelReport = clock.after(delayMs, () => {
+      this.#cancelReport = undefined
+      if (checkCountsKey(this.#registeredServices()) !== this.#lastReportedChecks) this.#reportNow()
     })
   }
 
-  #offered(): readonly OfferedService[] {
-    return [...this.#offerings.values()].flatMap(({ planned, checks }) => {
+  #registeredServices(): readonly ReportedService[] {
+    return [...this.#registrations.values()].flatMap(({ services, checks }) => {
       const results = new Map(checks.map(({ result }) => [result.ID, result]))
-      return planned.map((service) => {
-        const own = service.checks.flatMap(({ id }) => results.get(id) ?? [])
-        return own.length === 0 ? service.offered : { ...service.offered, Checks: countChecks(own) }
+      return services.map((service) => {
+        const serviceResults = service.checks.flatMap(({ id }) => results.get(id) ?? [])
+        return serviceResults.length === 0
+          ? service.registration
+          : { ...service.registration, Checks: countChecks(serviceResults) }
       })
     })
   }
 
-  #complain(task: string, message: string): void {
+  #logError(task: string, message: string): void {
     const { ID: allocation } = this.#assignment.allocation
     this.#options.log.error({ allocation, task, reason: message }, 'service')
   }
 }
 
-function checksText(offered: readonly OfferedService[]): string {
+function checkCountsKey(services: readonly ReportedService[]): string {
   return JSON.stringify(
-    offered.map(({ Checks }) => Checks && [Checks.Passing, Checks.Failing, Checks.Pending]),
+    services.map(({ Checks }) => Checks && [Checks.Passing, Checks.Failing, Checks.Pending]),
   )
 }
 
@@ -385,7 +400,7 @@ function countChecks(results: readonly CheckResult[]): ServiceChecks {
   }
 }
 
-/** The task that a check runs in, or restarts; empty: all of the group. */
-function taskOf({ check, task }: PlannedCheck): string {
+/** Task in which a check runs, or which it restarts; empty for all tasks of the group. */
+function taskNameOf({ check, task }: PlannedCheck): string {
   return check.TaskName || task
 }

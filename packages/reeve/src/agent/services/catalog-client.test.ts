@@ -14,14 +14,14 @@ function query(path: string, stop = new AbortController()) {
   return { namespace: 'default', path, signal: stop.signal }
 }
 
-test('catalog: what two templates follow is asked for once, and both are told', () => {
+test('catalog: two templates with the same dependency share one watch', () => {
   const { said, client, catalog } = aClient()
   const seen: (readonly [string, unknown])[] = []
   for (const who of ['one', 'two'])
     catalog.watchVariable(query('service/jobs/shop'), (items) => seen.push([who, items]))
   assert.equal(said.length, 1)
-  client.received({ kind: 'facts', id: 1, items: { a: '1' } })
-  client.received({ kind: 'facts', id: 1, items: { a: '1' } })
+  client.onFacts({ kind: 'facts', id: 1, items: { a: '1' } })
+  client.onFacts({ kind: 'facts', id: 1, items: { a: '1' } })
   assert.deepEqual(seen, [
     ['one', { a: '1' }],
     ['two', { a: '1' }],
@@ -33,20 +33,20 @@ test('catalog: what two templates follow is asked for once, and both are told', 
 test('catalog: a new channel is asked again; the last state stands meanwhile', () => {
   const { said, client, catalog } = aClient()
   const seen: unknown[] = []
-  catalog.watchVariables(query('service/jobs'), (paths) => seen.push(paths))
-  client.received({ kind: 'facts', id: 1, paths: ['service/jobs'] })
-  client.welcomed()
+  catalog.watchVariablePaths(query('service/jobs'), (paths) => seen.push(paths))
+  client.onFacts({ kind: 'facts', id: 1, paths: ['service/jobs'] })
+  client.resubscribeAll()
   assert.deepEqual(said.at(-1), {
     kind: 'watch',
     id: 2,
     what: { topic: 'variables', namespace: 'default', path: 'service/jobs' },
   })
-  client.received({ kind: 'facts', id: 1, paths: ['from before'] })
-  client.received({ kind: 'facts', id: 2, paths: ['service/jobs'] })
+  client.onFacts({ kind: 'facts', id: 1, paths: ['from before'] })
+  client.onFacts({ kind: 'facts', id: 2, paths: ['service/jobs'] })
   assert.deepEqual(seen, [['service/jobs']])
 })
 
-test('catalog: when the last one leaves, the servers need not tell any more', () => {
+test('catalog: the watch ends with its last listener', () => {
   const { said, catalog } = aClient()
   const [first, second] = [new AbortController(), new AbortController()]
   catalog.watchVariable(query('a', first), () => undefined)

@@ -1,117 +1,163 @@
-import { WORKLOAD_VARIABLE_PREFIX, type FactsMessage, type WatchTopic } from '@reeve/contract'
-import { isOwnVariable, type Workload } from '../../model/index.ts'
-import type { Catalog, CatalogQuery } from '../catalog.ts'
+import {
+  WORKLOAD_VARIABLE_PREFIX,
+  type WatchUpdateMessage,
+  type WatchTopic,
+  type ServiceRegistration,
+} from '@reeve/contract'
+import { belongsToWorkload, type Workload } from '../../model/index.ts'
 
-/** One thing that templates follow, however many of them do. */
-interface Followed {
-  readonly what: WatchTopic
-  /** On the channel of the moment. */
+/** One watched topic, shared by all templates that depend on it. */
+interface CatalogSubscription {
+  readonly topic: WatchTopic
+  /** Subscription ID on the current channel. */
   id: number
-  readonly listeners: Set<(facts: FactsMessage) => void>
-  latest: FactsMessage | undefined
+  readonly listeners: Set<(facts: WatchUpdateMessage) => void>
+  latest: WatchUpdateMessage | undefined
 }
 
 /**
- * What templates ask the servers for. While no server answers the last state stands; a new channel
- * is asked for everything again.
+ * Services and variables for templates. While no server is reachable the last value stays valid; on
+ * a new channel everything is subscribed again.
  */
 export class CatalogClient {
-  readonly #say: (message: object) => void
-  readonly #bySubject = new Map<string, Followed>()
-  readonly #byId = new Map<number, Followed>()
+  readonly #send: (message: object) => void
+  readonly #byTopic = new Map<string, CatalogSubscription>()
+  readonly #byId = new Map<number, CatalogSubscription>()
   #lastId = 0
 
-  /** `say` tells the server of the moment; lost when there is none. */
+  /** `send` uses the current connection; a message without one is dropped. */
   constructor(say: (message: object) => void) {
-    this.#say = say
+    this.#send = say
   }
 
   /**
-   * The catalogue as one task may see it. Servers know only which node asks: that a task does not
-   * read what belongs to its neighbours is kept here.
+   * The catalog that one task may see. The servers only check the node: the agent enforces that a
+   * task does not read variables of other jobs.
    */
-  forTask(workload: Workload): Catalog {
-    const isOpen = (path: string): boolean => isOwnVariable(workload, path) || !isOfWorkloads(path)
+  forTask(workload: Workload): ServiceCatalog {
+    const isReadable = (path: string): boolean =>
+      belongsToWorkload(workload, path) || !isWorkloadVariable(path)
     return {
       watchService: ({ name, ...query }, changed) =>
-        this.#follow(query, { topic: 'service', namespace: query.namespace, name }, (facts) =>
+        this.#subscribe(query, { topic: 'service', namespace: query.namespace, name }, (facts) =>
           changed(facts.instances ?? []),
         ),
-      watchServices: (query, changed) =>
-        this.#follow(query, { topic: 'services', namespace: query.namespace }, (facts) =>
+      watchServiceNames: (query, changed) =>
+        this.#subscribe(query, { topic: 'services', namespace: query.namespace }, (facts) =>
           changed(facts.names ?? []),
         ),
       watchVariable: ({ path, ...query }, changed) => {
-        if (!isOpen(path)) return changed(undefined)
-        const what = { topic: 'variable', namespace: query.namespace, path } as const
-        this.#follow(query, what, (facts) => changed(facts.items ?? undefined))
+        if (!isReadable(path)) return changed(undefined)
+        const topic = { topic: 'variable', namespace: query.namespace, path } as const
+        this.#subscribe(query, topic, (facts) => changed(facts.items ?? undefined))
       },
-      watchVariables: ({ path, ...query }, changed) => {
-        const what = { topic: 'variables', namespace: query.namespace, path } as const
-        this.#follow(query, what, (facts) => changed((facts.paths ?? []).filter(isOpen)))
+      watchVariablePaths: ({ path, ...query }, changed) => {
+        const topic = { topic: 'variables', namespace: query.namespace, path } as const
+        this.#subscribe(query, topic, (facts) => changed((facts.paths ?? []).filter(isReadable)))
       },
     }
   }
 
-  /** A server has let the node in: it is asked for everything. */
-  welcomed(): void {
+  /** Subscribes to everything again after a server has accepted the node. */
+  resubscribeAll(): void {
     this.#byId.clear()
-    for (const followed of this.#bySubject.values()) this.#ask(followed)
+    for (const subscription of this.#byTopic.values()) this.#requestWatch(subscription)
   }
 
-  received(facts: FactsMessage): void {
-    const followed = this.#byId.get(facts.id)
-    if (followed === undefined) return
-    const isNews = JSON.stringify(bare(followed.latest)) !== JSON.stringify(bare(facts))
-    followed.latest = facts
-    // Those of this moment: who joins meanwhile is told by itself.
-    const listeners = isNews ? [...followed.listeners] : []
+  onFacts(facts: WatchUpdateMessage): void {
+    const subscription = this.#byId.get(facts.id)
+    if (subscription === undefined) return
+    const hasChanged =
+      JSON.stringify(withoutId(subscription.latest)) !== JSON.stringify(withoutId(facts))
+    subscription.latest = facts
+    // Copied: a listener added meanwhile gets the value on its own.
+    const listeners = hasChanged ? [...subscription.listeners] : []
     for (const listener of listeners) listener(facts)
   }
 
-  #follow(
-    { signal }: CatalogQuery,
-    what: WatchTopic,
-    listener: (facts: FactsMessage) => void,
+  #subscribe(
+    { signal }: CatalogWatch,
+    topic: WatchTopic,
+    listener: (facts: WatchUpdateMessage) => void,
   ): void {
     if (signal.aborted) return
-    const subject = JSON.stringify(what)
-    const followed = this.#bySubject.get(subject) ?? this.#begin(subject, what)
-    followed.listeners.add(listener)
-    const { latest } = followed
+    const topicKey = JSON.stringify(topic)
+    const subscription = this.#byTopic.get(topicKey) ?? this.#addSubscription(topicKey, topic)
+    subscription.listeners.add(listener)
+    const { latest } = subscription
     if (latest !== undefined) listener(latest)
-    const leave = (): void => {
-      followed.listeners.delete(listener)
-      if (followed.listeners.size > 0 || this.#bySubject.get(subject) !== followed) return
-      this.#bySubject.delete(subject)
-      this.#byId.delete(followed.id)
-      this.#say({ kind: 'unwatch', id: followed.id })
+    const unsubscribe = (): void => {
+      subscription.listeners.delete(listener)
+      if (subscription.listeners.size > 0 || this.#byTopic.get(topicKey) !== subscription) return
+      this.#byTopic.delete(topicKey)
+      this.#byId.delete(subscription.id)
+      this.#send({ kind: 'unwatch', id: subscription.id })
     }
-    signal.addEventListener('abort', leave, { once: true })
+    signal.addEventListener('abort', unsubscribe, { once: true })
   }
 
-  #begin(subject: string, what: WatchTopic): Followed {
-    const followed: Followed = { what, id: 0, listeners: new Set(), latest: undefined }
-    this.#bySubject.set(subject, followed)
-    this.#ask(followed)
-    return followed
+  #addSubscription(topicKey: string, topic: WatchTopic): CatalogSubscription {
+    const subscription: CatalogSubscription = {
+      topic,
+      id: 0,
+      listeners: new Set(),
+      latest: undefined,
+    }
+    this.#byTopic.set(topicKey, subscription)
+    this.#requestWatch(subscription)
+    return subscription
   }
 
-  #ask(followed: Followed): void {
+  #requestWatch(subscription: CatalogSubscription): void {
     this.#lastId += 1
-    followed.id = this.#lastId
-    this.#byId.set(followed.id, followed)
-    this.#say({ kind: 'watch', id: followed.id, what: followed.what })
+    subscription.id = this.#lastId
+    this.#byId.set(subscription.id, subscription)
+    this.#send({ kind: 'watch', id: subscription.id, what: subscription.topic })
   }
 }
 
-function isOfWorkloads(path: string): boolean {
+function isWorkloadVariable(path: string): boolean {
   return path === WORKLOAD_VARIABLE_PREFIX || path.startsWith(`${WORKLOAD_VARIABLE_PREFIX}/`)
 }
 
-/** Each channel counts its ids anew; they are no part of what is known. */
-function bare(facts: FactsMessage | undefined): Omit<FactsMessage, 'id'> | undefined {
+/** IDs differ per channel and are not part of the value. */
+function withoutId(
+  facts: WatchUpdateMessage | undefined,
+): Omit<WatchUpdateMessage, 'id'> | undefined {
   if (facts === undefined) return undefined
   const { id: _id, ...rest } = facts
   return rest
 }
+
+/**
+ * What templates read from the servers. Each watch calls back with the current value and after each
+ * change, until the signal is aborted. While no server is reachable the last value stays valid.
+ */
+export interface ServiceCatalog {
+  watchService(query: ServiceWatch, changed: (found: readonly ServiceRegistration[]) => void): void
+  /** Watches every service name of a namespace, with its tags. */
+  watchServiceNames(query: CatalogWatch, changed: (found: readonly ServiceName[]) => void): void
+  watchVariable(query: VariableWatch, changed: (items: VariableItems | undefined) => void): void
+  /** Watches the paths of variables that begin with a prefix. */
+  watchVariablePaths(query: VariableWatch, changed: (paths: readonly string[]) => void): void
+}
+
+interface CatalogWatch {
+  readonly namespace: string
+  readonly signal: AbortSignal
+}
+
+interface ServiceWatch extends CatalogWatch {
+  readonly name: string
+}
+
+interface VariableWatch extends CatalogWatch {
+  readonly path: string
+}
+
+export interface ServiceName {
+  readonly name: string
+  readonly tags: readonly string[]
+}
+
+export type VariableItems = Readonly<Record<string, string>>

@@ -1,41 +1,41 @@
 import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
 import type { AgentCheck } from '../assignment.ts'
-import type { Endpoint } from './service-address.ts'
+import type { Endpoint } from './plan-services.ts'
 
-/** grpc.health.v1: the outcome of one call. */
+/** Result of a grpc.health.v1 call. */
 export interface GrpcHealth {
   readonly isServing: boolean
   readonly output: string
 }
 
 /** grpc.health.v1.HealthCheckResponse.ServingStatus. */
-const STATUSES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const
+const SERVING_STATUSES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const
 
-/** An answer is seven bytes; more is no answer to this call. */
-const ANSWER_BYTES_MAX = 1_024
+/** Limit of the response, which has seven bytes. */
+const RESPONSE_BYTES_MAX = 1_024
 /** Length of the prefix of a gRPC message: a flag and four bytes of length. */
-const PREFIX_BYTES = 5
+const MESSAGE_PREFIX_BYTES = 5
 
-/** Calls `grpc.health.v1.Health/Check` once. Rejects when there is no answer. */
-export async function askGrpcHealth(
+/** Calls `grpc.health.v1.Health/Check` once. Rejects if there is no response. */
+export async function checkGrpcHealth(
   check: AgentCheck,
-  at: Endpoint,
+  endpoint: Endpoint,
   signal: AbortSignal,
 ): Promise<GrpcHealth> {
   const scheme = check.GRPCUseTLS === true ? 'https' : 'http'
-  const host = at.address.includes(':') ? `[${at.address}]` : at.address
-  const session = connect(`${scheme}://${host}:${at.port}`, {
+  const host = endpoint.address.includes(':') ? `[${endpoint.address}]` : endpoint.address
+  const session = connect(`${scheme}://${host}:${endpoint.port}`, {
     rejectUnauthorized: !check.TLSSkipVerify,
     ...(check.TLSServerName === '' ? {} : { servername: check.TLSServerName }),
   })
   try {
-    return await call(session, check.GRPCService ?? '', signal)
+    return await callHealthCheck(session, check.GRPCService ?? '', signal)
   } finally {
     session.destroy()
   }
 }
 
-function call(
+function callHealthCheck(
   session: ClientHttp2Session,
   service: string,
   signal: AbortSignal,
@@ -53,48 +53,48 @@ function call(
     )
     const chunks: Buffer[] = []
     let [bytes, grpcStatus, grpcMessage, httpStatus] = [0, '', '', 0]
-    const note = (headers: IncomingHttpHeaders): void => {
+    const readStatusHeaders = (headers: IncomingHttpHeaders): void => {
       grpcStatus = headers['grpc-status']?.toString() ?? grpcStatus
       grpcMessage = headers['grpc-message']?.toString() ?? grpcMessage
     }
     stream.on('error', reject)
     stream.on('response', (headers) => {
       httpStatus = Number(headers[constants.HTTP2_HEADER_STATUS] ?? 0)
-      note(headers)
+      readStatusHeaders(headers)
     })
-    stream.on('trailers', note)
+    stream.on('trailers', readStatusHeaders)
     stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= ANSWER_BYTES_MAX) chunks.push(chunk)
-      else stream.destroy(new Error('the answer is too long for a health check'))
+      if (bytes <= RESPONSE_BYTES_MAX) chunks.push(chunk)
+      else stream.destroy(new Error('the response is too long for a health check'))
     })
     stream.on('close', () => {
-      resolve(judge(Buffer.concat(chunks), { grpcStatus, grpcMessage, httpStatus }))
+      resolve(evaluateResponse(Buffer.concat(chunks), { grpcStatus, grpcMessage, httpStatus }))
     })
-    stream.end(request(service))
+    stream.end(encodeRequest(service))
   })
 }
 
-/** HealthCheckRequest: field 1 is the name of the service; empty asks for the whole server. */
-function request(service: string): Buffer {
+/** Encodes HealthCheckRequest: field 1 is the service name; empty asks for the whole server. */
+function encodeRequest(service: string): Buffer {
   const name = Buffer.from(service)
   const message =
-    name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a]), varint(name.length), name])
-  const prefix = Buffer.alloc(PREFIX_BYTES)
+    name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a]), encodeVarint(name.length), name])
+  const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES)
   prefix.writeUInt32BE(message.length, 1)
   return Buffer.concat([prefix, message])
 }
 
-function varint(value: number): Buffer {
+function encodeVarint(value: number): Buffer {
   const bytes: number[] = []
-  for (let left = value; ; left = Math.floor(left / 128)) {
-    if (left < 128) return Buffer.from([...bytes, left])
-    bytes.push((left % 128) + 128)
+  for (let remaining = value; ; remaining = Math.floor(remaining / 128)) {
+    if (remaining < 128) return Buffer.from([...bytes, remaining])
+    bytes.push((remaining % 128) + 128)
   }
 }
 
-function judge(
-  answer: Buffer,
+function evaluateResponse(
+  response: Buffer,
   {
     grpcStatus,
     grpcMessage,
@@ -102,11 +102,12 @@ function judge(
   }: { grpcStatus: string; grpcMessage: string; httpStatus: number },
 ): GrpcHealth {
   if (grpcStatus !== '0') {
-    const why = grpcStatus === '' ? `HTTP status ${httpStatus}` : `gRPC status ${grpcStatus}`
-    return { isServing: false, output: grpcMessage === '' ? why : `${why}: ${grpcMessage}` }
+    const reason = grpcStatus === '' ? `HTTP status ${httpStatus}` : `gRPC status ${grpcStatus}`
+    return { isServing: false, output: grpcMessage === '' ? reason : `${reason}: ${grpcMessage}` }
   }
-  // HealthCheckResponse: field 1 is the status; the default, 0, is not written.
-  const status = answer[PREFIX_BYTES] === 0x08 ? (answer[PREFIX_BYTES + 1] ?? 0) : 0
-  const name = STATUSES[status] ?? STATUSES[0]
+  // HealthCheckResponse: field 1 is the status; the default 0 is omitted.
+  const status =
+    response[MESSAGE_PREFIX_BYTES] === 0x08 ? (response[MESSAGE_PREFIX_BYTES + 1] ?? 0) : 0
+  const name = SERVING_STATUSES[status] ?? SERVING_STATUSES[0]
   return { isServing: name === 'SERVING', output: `the service answers ${name}` }
 }

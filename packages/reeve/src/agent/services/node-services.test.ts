@@ -48,7 +48,7 @@ test('services: the group offers its own before a task starts, a task its own wh
   await sim.agent.stop()
 })
 
-test('services: they are taken out before the shutdown delays, and gone at the end', async () => {
+test('services: deregistered before the shutdown delay, removed at the end', async () => {
   const delayMs = 4_000
   const assignment = served({
     tasks: [aTask({ Services: [aService({ Name: 'of-task' })], ShutdownDelay: nsFromMs(delayMs) })],
@@ -96,7 +96,7 @@ test('services: promotion of a canary changes its tags, and nothing else', async
   await sim.agent.stop()
 })
 
-test('services: a new channel is told all, also what ended meanwhile', async () => {
+test('services: a new channel gets everything, including removals', async () => {
   const sim = await aSimulation({ assignments: [served()] })
   sim.server.isReachable = false
   sim.server.channel?.close()
@@ -111,7 +111,7 @@ test('services: a new channel is told all, also what ended meanwhile', async () 
   await sim.agent.stop()
 })
 
-test('services: an agent that takes over a running task keeps what it offers all the time', async () => {
+test('services: stay registered while an agent recovers a running task', async () => {
   const storage = someMemoryStorage()
   const first = await aSimulation({ assignments: [served()], storage })
   await first.agent.stop()
@@ -127,7 +127,7 @@ test('services: an agent that takes over a running task keeps what it offers all
   await second.agent.stop()
 })
 
-test('services: one that cannot be registered costs neither the task nor the others', async () => {
+test('services: an invalid one affects neither the task nor other services', async () => {
   const services = [aService({ Name: 'bad', PortLabel: 'nowhere' }), aService({ Name: 'good' })]
   const assignment = anAssignment({ tasks: [aTask({ Services: services })] })
   const sim = await aSimulation({ assignments: [assignment] })
@@ -189,7 +189,7 @@ test('checks: looked at once at the start, then at each interval, until the task
   await sim.agent.stop()
 })
 
-test('checks: a look that changes nothing of the allocation is not reported', async (t) => {
+test('checks: a result that changes nothing is not reported', async (t) => {
   const target = await aTarget(t)
   const sim = await aSimulation({
     assignments: [checked(target, { Interval: nsFromMs(10_000) })],

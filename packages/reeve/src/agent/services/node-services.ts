@@ -1,195 +1,224 @@
 import type { CheckResult, ServicesAck } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { Assignment } from '../assignment.ts'
-import type { Log } from '../log.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { ExecRequest } from '../driver.ts'
+import type { Logger } from '../log.ts'
+import type { NodeInfo } from '../node-info.ts'
 import type { Workspace } from '../store/workspace.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import { AllocationServices, type StartedTask } from './allocation-services.ts'
-import type { ChecksHealth } from './checks-health.ts'
-import { ServiceOutbox } from './service-outbox.ts'
+import type { ChecksHealth } from './check-runner.ts'
+import { ServiceOutbox } from '../link/outbox.ts'
+import type { TaskHook } from '../task/task-hook.ts'
 
 interface NodeServicesOptions {
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly workspace: Workspace
-  readonly node: () => NodeFacts
-  /** Says something to the server of the moment; lost when there is none. */
-  say(message: object): void
-  /** The address of an allocation in a network of its own. */
+  readonly node: () => NodeInfo
+  /** Sends a message on the current connection; it is dropped if there is none. */
+  send(message: object): void
+  /** Address of an allocation in its own network. */
   readonly allocationIp?: (allocationId: string) => string | undefined
 }
 
-/** The allocation that services belong to, as its runner knows it. */
-export interface ServedAllocation {
+/** The allocation that owns services. */
+interface ServiceOwner {
   readonly assignment: Assignment
   readonly tasks: readonly TaskControl[]
-  /** Tasks that an agent before this one left running, and that have yet to be found again. */
+  /** Tasks of the previous agent that were not recovered yet. */
   readonly resuming: readonly string[]
-  /** A check was looked at: the allocation's health may be another. */
-  changed(): void
+  /** Called after a check result: the health of the allocation may have changed. */
+  onHealthChanged(): void
 }
 
-interface Entry {
+interface AllocationEntry {
   readonly services: AllocationServices
   readonly resuming: Set<string>
-  /** Checks that failed when what they belong to ended, by id. */
-  readonly failed: Map<string, CheckResult>
-  readonly cancelHold: () => void
+  /** Checks that failed when their service was deregistered, by ID. */
+  readonly failedChecks: Map<string, CheckResult>
+  readonly cancelResumeTimeout: () => void
 }
 
-/** How long tasks that run already may take to be found again before the servers are told. */
-const RESUME_MS_MAX = 15_000
+/** How long recovered tasks may take before their services are reported to the servers. */
+const RESUME_TIMEOUT_MS = 15_000
 
 /**
- * All services and checks of a node. Runners say what begins and ends; the servers are told what is
- * offered, and on each new channel everything, so that they and the node agree.
+ * All services and checks of a node. Runners report starts and ends; the registered services are
+ * sent to the servers, all of them on each new channel, so that both sides agree.
  */
 export class NodeServices {
   readonly #options: NodeServicesOptions
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, AllocationEntry>()
   readonly #outbox = new ServiceOutbox()
-  #isFlushDue = false
-  #isWelcome = false
+  #isFlushScheduled = false
+  #isConnected = false
 
   constructor(options: NodeServicesOptions) {
     this.#options = options
   }
 
-  /** An allocation's tasks are about to begin, or go on: its group's services come first. */
-  begin(served: ServedAllocation): void {
-    const { assignment } = served
+  /** Registers the group's services of an allocation whose tasks are about to start or continue. */
+  registerAllocation(owner: ServiceOwner): void {
+    const { assignment } = owner
     const { ID: id } = assignment.allocation
     const { clock, log, workspace, node, allocationIp } = this.#options
-    this.#entries.get(id)?.services.halt()
+    this.#entries.get(id)?.services.shutdown()
     const services = new AllocationServices({
       clock,
       log,
       workspace,
-      node,
+      nodeInfo: node,
       assignment,
       allocationIp: allocationIp?.(id),
-      tasks: () => served.tasks,
-      changed: () => served.changed(),
-      offered: (offered) => {
-        this.#outbox.offer(id, offered)
-        this.#flushSoon()
+      tasks: () => owner.tasks,
+      onCheckResult: () => owner.onHealthChanged(),
+      onServicesChanged: (registered) => {
+        this.#outbox.setServices(id, registered)
+        this.#scheduleFlush()
       },
     })
-    const resuming = new Set(served.resuming)
-    if (resuming.size > 0) this.#outbox.hold(id)
-    const cancelHold = clock.after(RESUME_MS_MAX, () => this.#settle(id))
-    this.#entries.set(id, { services, resuming, cancelHold, failed: new Map() })
+    const resuming = new Set(owner.resuming)
+    if (resuming.size > 0) this.#outbox.defer(id)
+    const cancelHold = clock.after(RESUME_TIMEOUT_MS, () => this.#releaseHeldServices(id))
+    this.#entries.set(id, {
+      services,
+      resuming,
+      cancelResumeTimeout: cancelHold,
+      failedChecks: new Map(),
+    })
     services.startGroup()
   }
 
-  /** A task runs: started now, or taken over. */
-  taskStarted(allocationId: string, started: StartedTask): void {
+  /** Registers the services of a started or recovered task. */
+  onTaskStarted(allocationId: string, started: StartedTask): void {
     const entry = this.#entries.get(allocationId)
-    for (const [id, { Task = '' }] of entry?.failed ?? [])
-      if (Task === '' || Task === started.task.Name) entry?.failed.delete(id)
+    for (const [id, { Task = '' }] of entry?.failedChecks ?? [])
+      if (Task === '' || Task === started.task.Name) entry?.failedChecks.delete(id)
     entry?.services.startTask(started)
-    this.#resumed(allocationId, started.task.Name)
+    this.#markResumed(allocationId, started.task.Name)
   }
 
-  /** A task is about to be told to end, or has ended. */
-  taskEnding(allocationId: string, task: string): void {
-    this.#noteFailed(allocationId)
+  /** Deregisters the services of a task that is being stopped or has ended. */
+  onTaskStopping(allocationId: string, task: string): void {
+    this.#recordFailedChecks(allocationId)
     this.#entries.get(allocationId)?.services.endTask(task)
-    this.#resumed(allocationId, task)
+    this.#markResumed(allocationId, task)
   }
 
-  /** The allocation is about to end: its group's services go first. */
-  ending(allocationId: string): void {
-    this.#noteFailed(allocationId)
+  /** Deregisters the group's services before the allocation stops. */
+  onAllocationStopping(allocationId: string): void {
+    this.#recordFailedChecks(allocationId)
     this.#entries.get(allocationId)?.services.endGroup()
-    this.#settle(allocationId)
+    this.#releaseHeldServices(allocationId)
   }
 
   update(assignment: Assignment): void {
     this.#entries.get(assignment.allocation.ID)?.services.update(assignment)
   }
 
-  /** Nothing of the allocation runs any more. */
-  ended(allocationId: string): void {
+  /** Removes the services of an allocation whose tasks have all ended. */
+  onAllocationTerminated(allocationId: string): void {
     const entry = this.#entries.get(allocationId)
     if (entry === undefined) return
-    entry.services.halt()
-    entry.cancelHold()
+    entry.services.shutdown()
+    entry.cancelResumeTimeout()
     this.#entries.delete(allocationId)
-    this.#outbox.settle(allocationId)
-    this.#outbox.offer(allocationId, [])
-    this.#flushSoon()
+    this.#outbox.release(allocationId)
+    this.#outbox.setServices(allocationId, [])
+    this.#scheduleFlush()
   }
 
-  /** The agent goes, the tasks stay: so does what they offer. */
-  halt(allocationId: string): void {
+  /** Stops the checks because the agent stops; tasks and registrations stay. */
+  shutdown(allocationId: string): void {
     const entry = this.#entries.get(allocationId)
-    entry?.services.halt()
-    entry?.cancelHold()
+    entry?.services.shutdown()
+    entry?.cancelResumeTimeout()
   }
 
-  /** The latest results of an allocation's checks, by id. */
-  checksOf(allocationId: string): Readonly<Record<string, CheckResult>> {
-    const results = this.#entries.get(allocationId)?.services.results ?? []
+  /** Latest results of an allocation's checks by ID. */
+  checkResults(allocationId: string): Readonly<Record<string, CheckResult>> {
+    const results = this.#entries.get(allocationId)?.services.checkResults ?? []
     return Object.fromEntries(results.map((result) => [result.ID, result]))
   }
 
-  /** The checks that fail now, or that failed when their service ended. */
-  failedChecksOf(allocationId: string): readonly CheckResult[] {
-    this.#noteFailed(allocationId)
-    return [...(this.#entries.get(allocationId)?.failed.values() ?? [])]
+  /** Checks that fail now, or failed when their service was deregistered. */
+  failedChecks(allocationId: string): readonly CheckResult[] {
+    this.#recordFailedChecks(allocationId)
+    return [...(this.#entries.get(allocationId)?.failedChecks.values() ?? [])]
   }
 
-  /** A check that passes again is forgotten; one that is withdrawn stays as it was. */
-  #noteFailed(allocationId: string): void {
+  /** Records failing checks. A check that passes again is removed; a deregistered one is kept. */
+  #recordFailedChecks(allocationId: string): void {
     const entry = this.#entries.get(allocationId)
-    for (const result of entry?.services.results ?? [])
-      if (result.Status === 'failure') entry?.failed.set(result.ID, result)
-      else if (result.Status === 'success') entry?.failed.delete(result.ID)
+    for (const result of entry?.services.checkResults ?? [])
+      if (result.Status === 'failure') entry?.failedChecks.set(result.ID, result)
+      else if (result.Status === 'success') entry?.failedChecks.delete(result.ID)
   }
 
-  /** What a roll-out wants to know; undefined for an allocation without services here. */
+  /** Health of an allocation's checks for deployments; undefined without services. */
   health(allocationId: string): ChecksHealth | undefined {
     return this.#entries.get(allocationId)?.services.health
   }
 
-  /** A server has let the node in: it is told everything. */
-  welcomed(): void {
-    this.#isWelcome = true
-    this.#outbox.restart()
+  /** Sends everything to a server that has accepted the node. */
+  onConnected(): void {
+    this.#isConnected = true
+    this.#outbox.reset()
     this.#flush()
   }
 
-  acknowledged({ seq }: ServicesAck): void {
+  onAcknowledged({ seq }: ServicesAck): void {
     if (this.#outbox.acknowledge(seq)) this.#flush()
   }
 
-  #resumed(allocationId: string, task: string): void {
+  #markResumed(allocationId: string, task: string): void {
     const entry = this.#entries.get(allocationId)
     if (entry === undefined || !entry.resuming.delete(task)) return
-    if (entry.resuming.size === 0) this.#settle(allocationId)
+    if (entry.resuming.size === 0) this.#releaseHeldServices(allocationId)
   }
 
-  #settle(allocationId: string): void {
-    this.#entries.get(allocationId)?.cancelHold()
-    this.#outbox.settle(allocationId)
-    this.#flushSoon()
+  #releaseHeldServices(allocationId: string): void {
+    this.#entries.get(allocationId)?.cancelResumeTimeout()
+    this.#outbox.release(allocationId)
+    this.#scheduleFlush()
   }
 
-  /** What changes in one turn goes out in one message. */
-  #flushSoon(): void {
-    if (this.#isFlushDue) return
-    this.#isFlushDue = true
+  /** Changes within one microtask go into one message. */
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
     queueMicrotask(() => {
-      this.#isFlushDue = false
+      this.#isFlushScheduled = false
       this.#flush()
     })
   }
 
   #flush(): void {
-    // Until a server has let the node in, nothing is on its way: `restart` begins anew then.
-    const message = this.#isWelcome ? this.#outbox.next() : undefined
-    if (message !== undefined) this.#options.say(message)
+    // Nothing is in flight until a server has accepted the node: `restart` resets the outbox.
+    const message = this.#isConnected ? this.#outbox.next() : undefined
+    if (message !== undefined) this.#options.send(message)
+  }
+}
+
+/** Registers services after the start of a task, and deregisters them before it is stopped. */
+export function newServiceHook(services: NodeServices): TaskHook {
+  return {
+    name: 'services',
+    runsOnce: false,
+    async afterStart({ assignment, task, environment }, running) {
+      const { address } = running
+      const exec = (request: ExecRequest) => running.exec(request)
+      services.onTaskStarted(assignment.allocation.ID, { task, environment, address, exec })
+      await Promise.resolve()
+    },
+    async beforeStop({ assignment, task }) {
+      services.onTaskStopping(assignment.allocation.ID, task.Name)
+      await Promise.resolve()
+    },
+    async afterExit({ assignment, task }) {
+      services.onTaskStopping(assignment.allocation.ID, task.Name)
+      await Promise.resolve()
+    },
   }
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allocationId, anAssignment } from '../../../test/build/agent.ts'
 import { aCheck, aService } from '../../../test/build/service.ts'
-import { planServices } from './plan-services.ts'
-import type { Surroundings } from './service-address.ts'
+import { type AddressSources, planServices } from './plan-services.ts'
 
 const { allocation } = anAssignment({
   allocation: {
@@ -22,7 +21,7 @@ const { allocation } = anAssignment({
   },
 })
 
-const AROUND: Surroundings = {
+const AROUND: AddressSources = {
   allocation,
   task: '',
   hostIp: '10.0.0.1',
@@ -31,13 +30,13 @@ const AROUND: Surroundings = {
 }
 const DRIVER = { ip: '172.17.0.2', ports: { http: 80 } }
 
-function plan(service: Parameters<typeof aService>[0], around: Partial<Surroundings> = {}) {
+function plan(service: Parameters<typeof aService>[0], around: Partial<AddressSources> = {}) {
   return planServices({
     assignment: { ...anAssignment({ job: { Name: 'shop' } }), allocation },
     services: [aService(service)],
     task: around.task ?? '',
-    around: { ...AROUND, ...around },
-    resolve: (text) => text.replaceAll('${node.rack}', 'r1'),
+    addressSources: { ...AROUND, ...around },
+    resolveReferences: (text) => text.replaceAll('${node.rack}', 'r1'),
   })
 }
 
@@ -58,7 +57,7 @@ for (const { mode, port, driver, ip, address = '', want } of addresses)
   test(`address mode "${mode}" with port "${port}" gives ${want.join(':')}`, () => {
     const service = { AddressMode: mode, PortLabel: port, Address: address }
     const [planned] = plan(service, { driver, allocationIp: ip })
-    assert.deepEqual([planned?.offered.Address, planned?.offered.Port], want)
+    assert.deepEqual([planned?.registration.Address, planned?.registration.Port], want)
   })
 
 const impossible = [
@@ -74,7 +73,7 @@ for (const { mode, port, text } of impossible)
 test('names and tags are resolved, and the id names allocation, owner, service and port', () => {
   const service = { Name: '${BASE}-${TASK}', PortLabel: 'http', Tags: ['${node.rack}', '${JOB}'] }
   const [planned] = plan(service, { task: 'front' })
-  assert.deepEqual(planned?.offered, {
+  assert.deepEqual(planned?.registration, {
     ID: `_reeve-task-${allocationId(1)}-front-shop-group-front-front-http`,
     ServiceName: 'shop-group-front-front',
     Tags: ['r1', 'shop'],
@@ -82,7 +81,7 @@ test('names and tags are resolved, and the id names allocation, owner, service a
     Port: 20_001,
   })
   const [ofGroup] = plan({ Name: '${JOB}-${TASKGROUP}' })
-  assert.equal(ofGroup?.offered.ID, `_reeve-task-${allocationId(1)}-group-group-shop-group-`)
+  assert.equal(ofGroup?.registration.ID, `_reeve-task-${allocationId(1)}-group-group-shop-group-`)
 })
 
 const tags = [
@@ -99,11 +98,17 @@ for (const { name, canary, CanaryTags, want } of tags)
     }
     const services = [aService({ Tags: ['a'], CanaryTags })]
     const resolve = (text: string) => text
-    const [planned] = planServices({ assignment, services, task: '', around: AROUND, resolve })
-    assert.deepEqual(planned?.offered.Tags, want)
+    const [planned] = planServices({
+      assignment,
+      services,
+      task: '',
+      addressSources: AROUND,
+      resolveReferences: resolve,
+    })
+    assert.deepEqual(planned?.registration.Tags, want)
   })
 
-test('a check asks where its service is, or where it says itself', () => {
+test('a check uses the address of its service unless it sets its own', () => {
   const Checks = [aCheck(), aCheck({ PortLabel: 'raw' }), aCheck({ Type: 'script' })]
   const [planned] = plan({ PortLabel: 'http', Checks })
   assert.deepEqual(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { removeTree } from './remove-tree.ts'
+import { removeTree } from './safe-directory.ts'
 
 test('removeTree: removes files, directories and links, and nothing behind links', async (t) => {
   const root = await temporaryDirectory(t)
@@ -33,7 +33,7 @@ test('removeTree: a link or a file is removed as such, and what is not there is 
   assert.deepEqual(await readdir(root), ['target'])
 })
 
-test('removeTree: a directory that cannot be removed is told', async (t) => {
+test('removeTree: a directory that cannot be removed is an error', async (t) => {
   const root = await temporaryDirectory(t)
   await assert.rejects(removeTree('/proc/self/status'), { name: 'Error' })
   assert.ok((await lstat(root)).isDirectory())
@@ -49,7 +49,7 @@ test('removeTree: very many files in one directory leave the event loop free', a
   const turns = await countTurns(() => removeTree(tree))
   assert.deepEqual(await readdir(root), [])
   // Others have a turn after each batch; the runtime's `rm` has one for all of them.
-  assert.ok(turns >= FILES / AGENT_LIMITS.directoryBatch, `the event loop had ${turns} turns`)
+  assert.ok(turns >= FILES / AGENT_LIMITS.directoryBatchSize, `the event loop had ${turns} turns`)
 })
 
 /** Turns of the event loop, not time: garbage of other tests must not fail this one. */

@@ -5,14 +5,13 @@ import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /**
- * Replaces a file so that a crash at any moment leaves the old text or the new one, never a part: a
- * temporary file, synced, renamed, and the rename synced with the directory. Only the agent's user
- * reads it.
+ * Replaces a file atomically: a crash leaves the old content or the new one. Writes and syncs a
+ * temporary file, renames it, and syncs the directory. Only the agent's user can read the file.
  */
 export async function writeStateFile(path: string, text: string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.new`)
   try {
-    await writeSynced(temporary, text)
+    await writeAndSync(temporary, text)
     await rename(temporary, path)
     await syncDirectory(dirname(path))
   } catch (thrown) {
@@ -22,11 +21,11 @@ export async function writeStateFile(path: string, text: string): Promise<void> 
   }
 }
 
-async function writeSynced(path: string, text: string): Promise<void> {
-  // What a crash left behind is replaced, not followed.
+async function writeAndSync(path: string, text: string): Promise<void> {
+  // Replaces the remains of a crash without following them.
   await unlink(path).catch(ignoreMissing)
   const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
-  await finishWith(file, async () => {
+  await closeAfter(file, async () => {
     await file.writeFile(text)
     await file.datasync()
   })
@@ -35,10 +34,10 @@ async function writeSynced(path: string, text: string): Promise<void> {
 /** Makes renames and removals inside the directory survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  await finishWith(directory, () => directory.sync())
+  await closeAfter(directory, () => directory.sync())
 }
 
-async function finishWith(file: FileHandle, work: () => Promise<void>): Promise<void> {
+async function closeAfter(file: FileHandle, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } finally {
@@ -46,7 +45,7 @@ async function finishWith(file: FileHandle, work: () => Promise<void>): Promise<
   }
 }
 
-/** The JSON value of a state file; undefined when there is none. */
+/** Parsed JSON of a state file; undefined if it does not exist. */
 export async function readStateFile(path: string): Promise<unknown> {
   try {
     const { size } = await stat(path)
@@ -71,7 +70,7 @@ export function isMissing(thrown: unknown): boolean {
   return errorCode(thrown) === 'ENOENT'
 }
 
-/** The system's name of an error: `ENOENT`. */
+/** System error code such as `ENOENT`. */
 export function errorCode(thrown: unknown): string | undefined {
   const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
   return typeof code === 'string' ? code : undefined

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TaskPaths } from './workspace.ts'
-import { isSeenByTask } from './task-place.ts'
+import { isTaskVisiblePath, type TaskPaths } from './workspace.ts'
 
 // All that is read of them.
 const paths = { allocDir: '/data/a1/alloc', taskDir: '/data/a1/web' } as TaskPaths
@@ -19,5 +18,5 @@ const cases = [
 ] as const
 for (const { path, isolation, isSeen } of cases)
   test(`${path}: a task with isolation ${isolation} ${isSeen ? 'sees' : 'does not see'} it`, () => {
-    assert.equal(isSeenByTask(path, { paths, isolation }), isSeen)
+    assert.equal(isTaskVisiblePath(path, { paths, isolation }), isSeen)
   })

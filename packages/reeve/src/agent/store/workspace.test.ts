@@ -17,8 +17,8 @@ async function modeOf(path: string): Promise<number> {
 test('an allocation has a shared directory and one for each task', async (t) => {
   const root = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)
-  await workspace.buildAllocation(ID)
-  await workspace.buildTask(place, { user: '', secretsMB: 0 })
+  await workspace.createAllocationDirs(ID)
+  await workspace.createTaskDirs(place, { user: '', secretsMB: 0 })
   assert.deepEqual((await readdir(join(root, ID))).toSorted(), ['alloc', 'web'])
   assert.deepEqual((await readdir(join(root, ID, 'alloc'))).toSorted(), ['data', 'logs', 'tmp'])
   assert.deepEqual((await readdir(join(root, ID, 'web'))).toSorted(), [
@@ -36,7 +36,7 @@ test('an allocation has a shared directory and one for each task', async (t) => 
 test('other users of the machine pass through an allocation only where that is needed', async (t) => {
   const root = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)
-  await workspace.buildAllocation(ID)
+  await workspace.createAllocationDirs(ID)
   assert.equal(await modeOf(join(root, ID)), 0o700)
   await workspace.setTraversable(ID, true)
   assert.equal(await modeOf(join(root, ID)), 0o711)
@@ -50,8 +50,8 @@ test('building again changes nothing, removing leaves nothing', async (t) => {
   const root = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)
   for (let n = 0; n < 2; n += 1) {
-    await workspace.buildAllocation(ID)
-    await workspace.buildTask(place, { user: '', secretsMB: 0 })
+    await workspace.createAllocationDirs(ID)
+    await workspace.createTaskDirs(place, { user: '', secretsMB: 0 })
   }
   await workspace.remove(ID)
   assert.deepEqual(await readdir(root), [])
@@ -62,8 +62,8 @@ test('removing does not follow a link out of the allocation', async (t) => {
   const root = await temporaryDirectory(t)
   const outside = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)
-  await workspace.buildAllocation(ID)
-  await workspace.buildAllocation(allocationId(2))
+  await workspace.createAllocationDirs(ID)
+  await workspace.createAllocationDirs(allocationId(2))
   await symlink(outside, join(root, ID, 'alloc', 'data', 'way-out'))
   await workspace.remove(ID)
   assert.equal((await stat(outside)).isDirectory(), true)
@@ -73,8 +73,8 @@ test('removing does not follow a link out of the allocation', async (t) => {
 test('a payload is written below local and nowhere else', async (t) => {
   const root = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)
-  await workspace.buildAllocation(ID)
-  await workspace.buildTask(place, { user: '', secretsMB: 0 })
+  await workspace.createAllocationDirs(ID)
+  await workspace.createTaskDirs(place, { user: '', secretsMB: 0 })
   const bytes = Buffer.from('payload')
   await workspace.writeLocal(place, { path: 'in/config.json', bytes })
   const { localDir } = workspace.paths(place)
@@ -91,8 +91,8 @@ test(
   async (t) => {
     const root = await temporaryDirectory(t)
     const workspace = new DiskWorkspace(root)
-    await workspace.buildAllocation(ID)
-    await workspace.buildTask(place, { user: '65534:65534', secretsMB: 0 })
+    await workspace.createAllocationDirs(ID)
+    await workspace.createTaskDirs(place, { user: '65534:65534', secretsMB: 0 })
     const { uid, gid } = await stat(workspace.paths(place).secretsDir)
     assert.deepEqual([uid, gid], [65_534, 65_534])
   },

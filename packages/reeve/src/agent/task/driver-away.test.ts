@@ -12,7 +12,7 @@ import {
 } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { DRIVER_AWAY, type RunningTask, type TaskDriver } from '../driver.ts'
+import { DRIVER_UNAVAILABLE, type RunningTask, type TaskDriver } from '../driver.ts'
 
 const ID = allocationId(1)
 
@@ -32,7 +32,7 @@ class World {
 
   #check(): void {
     this.asked += 1
-    if (this.isAway) throw new Fault(DRIVER_AWAY, 'the engine does not answer')
+    if (this.isAway) throw new Fault(DRIVER_UNAVAILABLE, 'the engine does not answer')
   }
 
   #driver(): TaskDriver {
@@ -64,7 +64,7 @@ class World {
       exec: (request) => task.exec(request),
       usage: () => task.usage(),
       detach: () => task.detach(),
-      forget: () => task.forget(),
+      destroyRecords: () => task.destroyRecords(),
     }
   }
 }

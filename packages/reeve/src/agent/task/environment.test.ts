@@ -8,11 +8,11 @@ import {
 } from '../../../test/build/agent.ts'
 import type { AgentTask } from '../assignment.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { NodeInfo } from '../node-info.ts'
 import { taskPaths } from '../store/workspace.ts'
-import { buildEnvironment, rangesOf, type TaskEnvironment } from './environment.ts'
+import { buildEnvironment, formatRanges, type TaskEnvironment } from './environment.ts'
 
-const node: NodeFacts = {
+const node: NodeInfo = {
   ID: 'node-id',
   Name: 'node-1',
   Region: 'global',
@@ -28,10 +28,10 @@ function environment(task: Partial<AgentTask>, fields: AssignmentFields = {}): T
   const assignment = anAssignment({ ...fields, tasks: [full] })
   const place = { allocationId: assignment.allocation.ID, task: full.Name }
   const paths = taskPaths('/data/alloc', place)
-  return buildEnvironment({ assignment, task: full, node, paths, isolation: 'none' })
+  return buildEnvironment({ assignment, task: full, node, hostPaths: paths, isolation: 'none' })
 }
 
-test('a task is told who and where it is, and nothing of the agent', () => {
+test('the environment identifies task and node, without variables of the agent', () => {
   const dir = `/data/alloc/${allocationId(1)}`
   assert.deepEqual(environment({}).env, {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -68,20 +68,20 @@ test('env and meta have together as many entries as a task may have variables, a
   })
 })
 
-test('a task is told the control group that its own is below, where there is one', () => {
+test('the environment contains the parent cgroup, if there is one', () => {
   const assignment = anAssignment()
   const [task = assert.fail()] = assignment.group.Tasks
   const paths = taskPaths('/data/alloc', { allocationId: allocationId(1), task: task.Name })
   const given = (CgroupParent: string): string | undefined => {
     const facts = { ...node, CgroupParent }
-    const input = { assignment, task, node: facts, paths, isolation: 'none' } as const
+    const input = { assignment, task, node: facts, hostPaths: paths, isolation: 'none' } as const
     return buildEnvironment(input).env['REEVE_PARENT_CGROUP']
   }
   assert.equal(given('reeve'), 'reeve')
   assert.equal(given(''), undefined)
 })
 
-test('what was allocated wins over what was asked for', () => {
+test('assigned resources override requested ones', () => {
   const granted = {
     Cpu: { CpuShares: 500, ReservedCores: [7, 0, 1, 2] },
     Memory: { MemoryMB: 64, MemoryMaxMB: 128 },
@@ -110,7 +110,7 @@ test('meta of task, group and job are merged in that order, also in capitals', (
   assert.equal(env['REEVE_META_A_B.C'], 'd')
 })
 
-test('optional meta that a dispatch did not bring is there, and empty', () => {
+test('optional meta missing in a dispatch is empty', () => {
   const ParameterizedJob = { MetaOptional: ['given', 'c-d', 'grouped'] }
   const { env } = environment(
     {},
@@ -139,7 +139,7 @@ test('ports are given as address, host port and the port to listen on', () => {
   assert.equal(env['REEVE_HOST_ADDR_admin_ui'], '[fd00::1]:25001')
 })
 
-test('in a network of its own a task is told where it is inside', () => {
+test('in its own network a task gets its inner addresses', () => {
   const Ports = [{ Label: 'http', Value: 25_000, To: 8_080, HostIP: '10.0.0.1' }]
   const AllocatedResources = {
     Tasks: {},
@@ -151,7 +151,7 @@ test('in a network of its own a task is told where it is inside', () => {
     assignment,
     task: aTask(),
     node,
-    paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
+    hostPaths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
     isolation: 'none',
     network: {
       namespacePath: '/run/netns/x',
@@ -172,7 +172,7 @@ for (const isolation of ['chroot', 'image'] as const) {
       assignment: anAssignment(),
       task: aTask(),
       node,
-      paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
+      hostPaths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
       isolation,
     })
     assert.deepEqual(
@@ -190,7 +190,7 @@ for (const [isolation, path] of [
     const input = {
       assignment: anAssignment(),
       node,
-      paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
+      hostPaths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
       isolation,
     }
     assert.equal(buildEnvironment({ ...input, task: aTask() }).env['PATH'], path)
@@ -216,7 +216,7 @@ test("the task's own variables win, with references resolved, but cannot hide wh
 
 test('texts of the task see its own variables', () => {
   const { interpolator } = environment({ Env: { GREETING: 'hello' } })
-  assert.equal(interpolator.text('${GREETING} ${node.unique.name}', 'args[0]'), 'hello node-1')
+  assert.equal(interpolator.resolve('${GREETING} ${node.unique.name}', 'args[0]'), 'hello node-1')
 })
 
 for (const name of ['', 'A=B', 'A\0B']) {
@@ -232,11 +232,11 @@ const ranges = [
 ]
 for (const c of ranges) {
   test(`rangesOf: ${c.numbers.join(' ')} is ${c.text}`, () => {
-    assert.equal(rangesOf(c.numbers), c.text)
+    assert.equal(formatRanges(c.numbers), c.text)
   })
 }
 
-test('all that a task is told has every name of its variables, and a job file may use any', () => {
+test('product variables exist under every configured prefix', () => {
   const aliases = {
     environmentPrefixes: ['OTHER_'],
     templateFunctions: {},
@@ -246,11 +246,11 @@ test('all that a task is told has every name of its variables, and a job file ma
   const task = aTask({ Env: { A: '${OTHER_TASK_NAME} ${REEVE_TASK_NAME}', OTHER_DC: 'mine' } })
   const assignment = anAssignment({ tasks: [task] })
   const paths = taskPaths('/data/alloc', { allocationId: assignment.allocation.ID, task: 'web' })
-  const own = { assignment, task, paths, isolation: 'none' } as const
+  const own = { assignment, task, hostPaths: paths, isolation: 'none' } as const
   const { env, interpolator } = buildEnvironment({ ...own, node: { ...node, aliases } })
   assert.equal(env['A'], 'web web')
   assert.deepEqual([env['OTHER_DC'], env['REEVE_DC']], ['mine', 'dc1'])
-  assert.equal(interpolator.text('${OTHER_ALLOC_ID}', 'x'), env['REEVE_ALLOC_ID'])
+  assert.equal(interpolator.resolve('${OTHER_ALLOC_ID}', 'x'), env['REEVE_ALLOC_ID'])
   const names = Object.keys(env).filter((name) => name.startsWith('REEVE_'))
   for (const name of names) assert.ok(name.replace('REEVE_', 'OTHER_') in env, name)
 })

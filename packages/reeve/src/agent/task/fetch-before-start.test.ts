@@ -13,8 +13,7 @@ import { aRunner } from '../../../test/build/runner.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { DriverContext } from '../driver.ts'
-import type { TaskLaunch } from '../task-launch.ts'
+import type { DriverContext, TaskLaunch } from '../driver.ts'
 
 /** A driver that fetches for as long as the test likes. */
 function fetchingDriver() {
@@ -68,7 +67,7 @@ test('fetch: a stop interrupts it, and that is no failure', async () => {
 
 test('fetch: an agent that stops leaves the task as it was', async () => {
   const bench = await aFetch()
-  await bench.runner.halt()
+  await bench.runner.shutdown()
   assert.equal(bench.runner.task('t0').state.State, 'pending')
   assert.equal(bench.events('t0').at(-1), 'Driver')
 })
@@ -78,7 +77,7 @@ test('fetch: more tasks than may start at once fetch beside each other', async (
   assert.equal(driver.fetches, 20)
 })
 
-test('fetch: one that fails is tried again by the restart policy', async () => {
+test('fetch: a failed one is retried by the restart policy', async () => {
   const policy = restartPolicy({ Attempts: 1, Delay: nsFromMs(1_000) })
   const bench = await aFetch(aTask({ RestartPolicy: policy }))
   const { driver, clock } = bench
@@ -98,9 +97,11 @@ test('restart: asked again while the task is being ended, it is one event', asyn
   await turn()
   const { runner, clock } = bench
   const web = runner.task('web')
-  const asked = ['first', 'second'].map((reason) => web.restart({ reason, withDelay: true }))
+  const asked = ['first', 'second'].map((reason) =>
+    web.restart({ reason, usesRestartPolicy: true }),
+  )
   await turn()
-  const third = web.restart({ reason: 'third', withDelay: true })
+  const third = web.restart({ reason: 'third', usesRestartPolicy: true })
   await pass(clock, 10_000)
   await Promise.all([...asked, third])
   assert.equal(bench.events('web').filter((type) => type === 'Restart Signaled').length, 1)

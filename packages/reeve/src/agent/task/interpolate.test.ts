@@ -35,41 +35,43 @@ const cases = [
 ]
 for (const c of cases) {
   test(`interpolate: ${c.name}`, () => {
-    assert.equal(new Interpolator(lookup).text(c.text, 'field'), c.want)
+    assert.equal(new Interpolator(lookup).resolve(c.text, 'field'), c.want)
   })
 }
 
 test('interpolate: all texts of a configuration, its keys not', () => {
   const config = { '${HOME}': ['${HOME}', 1, true, null, { dir: '${HOME}/x' }] }
-  assert.deepEqual(new Interpolator(lookup).deep(config, 'Config'), {
+  assert.deepEqual(new Interpolator(lookup).resolveDeep(config, 'Config'), {
     '${HOME}': ['/root', 1, true, null, { dir: '/root/x' }],
   })
 })
 
 test('interpolate: a key named __proto__ stays data', () => {
   const config: unknown = JSON.parse('{"__proto__":{"polluted":"${HOME}"}}')
-  const result = new Interpolator(lookup).deep(config, 'Config')
+  const result = new Interpolator(lookup).resolveDeep(config, 'Config')
   assert.equal(Reflect.get({}, 'polluted'), undefined)
   assert.equal(JSON.stringify(result), '{"__proto__":{"polluted":"/root"}}')
 })
 
-test('interpolate: what no process could be given is refused before it is built', () => {
+test('interpolate: a result too long for a process is rejected early', () => {
   const interpolator = new Interpolator(lookup)
-  assert.throws(() => interpolator.text('${long}'.repeat(1_000_000), 'args[0]'), {
+  assert.throws(() => interpolator.resolve('${long}'.repeat(1_000_000), 'args[0]'), {
     kind: 'task-invalid',
     message: 'args[0] is longer than a process can be given',
   })
   const many = Array.from({ length: 100 }, () => '${long}'.repeat(100))
-  assert.throws(() => interpolator.deep(many, 'args'), { kind: 'task-invalid' })
+  assert.throws(() => interpolator.resolveDeep(many, 'args'), { kind: 'task-invalid' })
 })
 
 test('interpolate: a configuration nested without end is refused', () => {
   let config: unknown = 'x'
   for (let depth = 0; depth < 100; depth += 1) config = [config]
-  assert.throws(() => new Interpolator(lookup).deep(config, 'Config'), { kind: 'task-invalid' })
+  assert.throws(() => new Interpolator(lookup).resolveDeep(config, 'Config'), {
+    kind: 'task-invalid',
+  })
 })
 
 test('interpolate: a hostile text takes no longer than its length', () => {
   const text = `\${${' '.repeat(100_000)}`
-  assert.equal(new Interpolator(lookup).text(text, 'field'), text)
+  assert.equal(new Interpolator(lookup).resolve(text, 'field'), text)
 })

@@ -1,88 +1,92 @@
 import { LastOutput, LOG_TYPES, type CheckResult, type LogType } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import { LogFiles, type LogPlace } from '../remote/log-files.ts'
+import { RotatedLog, type LogOffset } from '../remote/follow-log.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { Beneath } from '../store/beneath.ts'
+import { SafeDirectory } from '../store/safe-directory.ts'
 import { isMissing } from '../store/state-file.ts'
 import type { TaskHook, TaskHookContext } from './task-hook.ts'
 
-/** Where the output of a task ended when it was started; per log. */
-type Starts = Readonly<Record<LogType, LogPlace | undefined>>
+/** Log positions at the start of the task. */
+type LogStartOffsets = Readonly<Record<LogType, LogOffset | undefined>>
 
 /**
- * Keeps what a task wrote last, and which checks failed, when it ends: its log goes on with the
- * next attempt and is rotated. What is kept goes with the directory of the allocation.
+ * Saves the last output of a task and its failed checks when it exits, because the log continues
+ * with the next attempt and is rotated. The saved data is removed with the allocation directory.
  */
 export function lastOutputHook(
   failedChecksOf: (allocationId: string) => readonly CheckResult[],
 ): () => TaskHook {
   return () => {
-    let starts: Starts | undefined
+    let startOffsets: LogStartOffsets | undefined
     return {
       name: 'last-output',
-      once: false,
+      runsOnce: false,
       applies: ({ workspace }) => workspace.hasFiles,
       async beforeStart(context) {
-        starts = await endsOf(rootOf(context), context.task.Name)
+        startOffsets = await currentLogEnds(allocationRoot(context), context.task.Name)
       },
       async atExit(context) {
         const { assignment, task, paths } = context
-        const output = await readOutput(rootOf(context), task.Name, starts)
-        const failed = failedChecksOf(assignment.allocation.ID)
-        const own = failed.filter(({ Task = '' }) => Task === '' || Task === task.Name)
-        await keep(paths.taskDir, { ...output, Checks: own })
+        const output = await readLatestOutput(allocationRoot(context), task.Name, startOffsets)
+        const failedChecks = failedChecksOf(assignment.allocation.ID)
+        const taskChecks = failedChecks.filter(({ Task = '' }) => Task === '' || Task === task.Name)
+        await saveOutput(paths.taskDir, { ...output, Checks: taskChecks })
       },
     }
   }
 }
 
-function rootOf({ workspace, assignment }: TaskHookContext): string {
+function allocationRoot({ workspace, assignment }: TaskHookContext): string {
   return workspace.allocationDir(assignment.allocation.ID)
 }
 
-/** What the task has written since it was started: the end of stderr, or of stdout. */
-export async function readOutput(
+/** Output of the task since its start: the end of stderr, otherwise of stdout. */
+export async function readLatestOutput(
   root: string,
   task: string,
-  starts?: Starts,
+  startOffsets?: LogStartOffsets,
 ): Promise<Pick<LastOutput, 'Type' | 'Text'>> {
   for (const type of ['stderr', 'stdout'] as const) {
-    const text = await readTail(new LogFiles(root, task, type), starts?.[type])
+    const text = await readTail(new RotatedLog(root, task, type), startOffsets?.[type])
     if (text.trim() !== '') return { Type: type, Text: text }
   }
   return { Type: null, Text: '' }
 }
 
-/** What was kept of the run of the task that ended last; undefined when nothing was. */
-export async function readKept(taskDir: string): Promise<LastOutput | undefined> {
-  const bytes = await inPrivate(taskDir, (directory) => directory.read(FILE, FILE_BYTES_MAX))
+/** Saved output of the latest ended run; undefined if there is none. */
+export async function readSavedOutput(taskDir: string): Promise<LastOutput | undefined> {
+  const bytes = await inPrivateDirectory(taskDir, (directory) =>
+    directory.readFile(OUTPUT_FILE, OUTPUT_FILE_BYTES_MAX),
+  )
   if (bytes === undefined) return undefined
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
-  // A task may have put a file of its own in this place.
-  return checker.Check(value) ? value : undefined
+  // A task may have placed its own file at this path.
+  return lastOutputChecker.Check(value) ? value : undefined
 }
 
-const checker = Compile(LastOutput)
-const FILE = 'last-output.json'
-/** Each byte of the output may be six characters in JSON. */
-const FILE_BYTES_MAX = 256 * 1024
+const lastOutputChecker = Compile(LastOutput)
+const OUTPUT_FILE = 'last-output.json'
+/** A byte of output may take six characters in JSON. */
+const OUTPUT_FILE_BYTES_MAX = 256 * 1024
 
-async function keep(taskDir: string, output: LastOutput): Promise<void> {
+async function saveOutput(taskDir: string, output: LastOutput): Promise<void> {
   const bytes = new TextEncoder().encode(JSON.stringify(output))
-  await inPrivate(taskDir, (directory) => directory.write(FILE, bytes, { mode: 0o600 }))
+  await inPrivateDirectory(taskDir, (directory) =>
+    directory.writeFile(OUTPUT_FILE, bytes, { mode: 0o600 }),
+  )
 }
 
-/** Undefined where the task has no directory. */
-async function inPrivate<T>(
+/** Undefined if the task has no directory. */
+async function inPrivateDirectory<T>(
   taskDir: string,
-  work: (directory: Beneath) => Promise<T>,
+  work: (directory: SafeDirectory) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    const root = await Beneath.open(taskDir)
+    const taskDirectory = await SafeDirectory.open(taskDir)
     try {
-      return await root.within({ parts: ['private'] }, work)
+      return await taskDirectory.withSubdirectory({ parts: ['private'] }, work)
     } finally {
-      await root.close()
+      await taskDirectory.close()
     }
   } catch (thrown) {
     if (isMissing(thrown)) return undefined
@@ -90,36 +94,38 @@ async function inPrivate<T>(
   }
 }
 
-async function endsOf(root: string, task: string): Promise<Starts> {
+async function currentLogEnds(root: string, task: string): Promise<LogStartOffsets> {
   const [stdout, stderr] = await Promise.all(
-    LOG_TYPES.map((type) => new LogFiles(root, task, type).find(0, 'end')),
+    LOG_TYPES.map((type) => new RotatedLog(root, task, type).seek(0, 'end')),
   )
   return { stdout, stderr }
 }
 
-/** The last bytes, in whole lines where there is one. */
-async function readTail(log: LogFiles, start: LogPlace | undefined): Promise<string> {
-  const pieces: Buffer[] = []
-  let left: number = AGENT_LIMITS.lastOutputBytes
-  let isCut = false
-  for (const number of (await log.numbers()).toReversed()) {
-    if (left === 0 || (start !== undefined && number < start.number)) break
+/** Reads the last bytes, beginning at a full line if possible. */
+async function readTail(log: RotatedLog, start: LogOffset | undefined): Promise<string> {
+  const chunks: Buffer[] = []
+  let remainingBytes: number = AGENT_LIMITS.lastOutputBytes
+  let isTruncated = false
+  for (const number of (await log.fileNumbers()).toReversed()) {
+    if (remainingBytes === 0 || (start !== undefined && number < start.number)) break
     const file = await log.open(number)
     if (file === undefined) continue
     try {
-      const floor = number === start?.number ? start.offset : 0
-      const from = Math.max(floor, file.stats.size - left)
-      if (from >= file.stats.size || !file.stats.isFile()) continue
-      isCut = from > floor
-      const buffer = Buffer.alloc(file.stats.size - from)
-      const { bytesRead } = await file.handle.read(buffer, 0, buffer.length, from)
-      pieces.unshift(buffer.subarray(0, bytesRead))
-      left -= bytesRead
+      const startOffset = number === start?.number ? start.offset : 0
+      const readFrom = Math.max(startOffset, file.stats.size - remainingBytes)
+      if (readFrom >= file.stats.size || !file.stats.isFile()) continue
+      isTruncated = readFrom > startOffset
+      const buffer = Buffer.alloc(file.stats.size - readFrom)
+      const { bytesRead } = await file.handle.read(buffer, 0, buffer.length, readFrom)
+      chunks.unshift(buffer.subarray(0, bytesRead))
+      remainingBytes -= bytesRead
     } finally {
       await file.handle.close()
     }
   }
-  const text = Buffer.concat(pieces).toString('utf8')
-  const firstEnd = text.indexOf('\n')
-  return isCut && firstEnd >= 0 && firstEnd < text.length - 1 ? text.slice(firstEnd + 1) : text
+  const text = Buffer.concat(chunks).toString('utf8')
+  const firstNewline = text.indexOf('\n')
+  return isTruncated && firstNewline >= 0 && firstNewline < text.length - 1
+    ? text.slice(firstNewline + 1)
+    : text
 }

@@ -1,90 +1,126 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import type { TaskEventType } from '@reeve/contract'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
-import type { DriverContext } from '../driver.ts'
-import type { AgentHost } from '../host.ts'
-import type { NodeFacts } from '../node-facts.ts'
-import { groupPorts, taskNetwork } from '../network/allocation-network.ts'
-import { ownValue } from '../own-value.ts'
+import {
+  isRecoverable,
+  type DriverContext,
+  type RunningTask,
+  type TaskDriver,
+  type TaskHandle,
+  type TaskLaunch,
+  type TaskLogFiles,
+  type TaskPort,
+  type TaskResources,
+} from '../driver.ts'
+import type { AgentContext } from '../agent-context.ts'
+import { getOwn, type NodeInfo } from '../node-info.ts'
+import { groupPortsOf, buildTaskNetwork } from '../network/allocation-network.ts'
 import type { TaskPaths } from '../store/workspace.ts'
-import type { LogFiles, TaskHandle, TaskLaunch, TaskPort, TaskResources } from '../task-launch.ts'
-import { driverContext } from './driver-context.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
-import type { HookChain, LaunchAdditions } from './hook-chain.ts'
+import { startWindow, type ExitCause } from './restart-policy.ts'
+import type { TaskHookRunner, MergedLaunchAdditions, TaskHookContext } from './task-hook.ts'
 import type { TaskControl } from './task-control.ts'
-import type { TaskHookContext } from './task-hook.ts'
-import type { TaskLedger } from './task-ledger.ts'
+import type { TaskEventFields } from './task-event.ts'
+import type { TaskRecorder } from './task-recorder.ts'
 
-interface ContextInput {
+interface HookContextInput {
   readonly assignment: Assignment
   readonly task: AgentTask
   readonly control: TaskControl
   readonly signal: AbortSignal
 }
 
-/** What the hooks of a task work with. Fault `task-invalid` when its texts cannot be resolved. */
-export function prepareContext(host: AgentHost, input: ContextInput): TaskHookContext {
+/**
+ * Builds the context of the task's hooks. Fault `task-invalid` if references cannot be resolved.
+ */
+export function buildHookContext(agent: AgentContext, input: HookContextInput): TaskHookContext {
   const { assignment, task } = input
-  const { workspace, clock, random, log } = host
-  const node = host.node()
+  const { workspace, clock, random, log } = agent
+  const node = agent.nodeInfo()
   const paths = workspace.paths({ allocationId: assignment.allocation.ID, task: task.Name })
-  const driver = host.drivers.get(task.Driver)
+  const driver = agent.drivers.get(task.Driver)
   const isolation = driver?.isolation ?? 'none'
-  const network = host.networks?.find(assignment.allocation.ID)
-  const environment = buildEnvironment({ assignment, task, node, paths, isolation, network })
-  const user = environment.interpolator.text(task.User, 'User')
-  const runsAs = user === '' ? (driver?.defaultUser ?? '') : user
-  const own = { user, runsAs, workspace, paths, isolation, network, environment, node }
-  return { ...input, ...own, clock, random, log }
+  const network = agent.networks?.find(assignment.allocation.ID)
+  const environment = buildEnvironment({
+    assignment,
+    task,
+    node,
+    hostPaths: paths,
+    isolation,
+    network,
+  })
+  const user = environment.interpolator.resolve(task.User, 'User')
+  const effectiveUser = user === '' ? (driver?.defaultUser ?? '') : user
+  const resolved = {
+    user,
+    runsAs: effectiveUser,
+    workspace,
+    paths,
+    isolation,
+    network,
+    environment,
+    node,
+  }
+  return { ...input, ...resolved, clock, random, log }
 }
 
-interface LaunchSteps {
-  /** Of the job: a large one is prepared in several turns of the event loop. */
-  readonly chars: number
+interface LaunchSource {
+  /** Length of the job as JSON: a large job is prepared in several event loop iterations. */
+  readonly jobJsonLength: number
   readonly attempt: number
-  readonly hooks: Pick<HookChain, 'beforeStart'>
-  readonly ledger: TaskLedger
-  context(): TaskHookContext
+  readonly hooks: Pick<TaskHookRunner, 'beforeStart'>
+  readonly recorder: TaskRecorder
+  buildContext(): TaskHookContext
 }
 
-/** Runs the hooks, resolves the references, lets the driver fetch what it needs. */
-export async function readyToLaunch(host: AgentHost, steps: LaunchSteps): Promise<TaskLaunch> {
-  await host.turns.next(steps.chars)
-  const context = steps.context()
-  const additions = await steps.hooks.beforeStart(context)
-  await host.turns.next(steps.chars)
-  const handle = handleFor({
+/** Runs the hooks, resolves references, and lets the driver fetch what it needs. */
+export async function prepareLaunch(
+  agent: AgentContext,
+  source: LaunchSource,
+): Promise<TaskLaunch> {
+  await agent.loopBudget.acquire(source.jobJsonLength)
+  const context = source.buildContext()
+  const additions = await source.hooks.beforeStart(context)
+  await agent.loopBudget.acquire(source.jobJsonLength)
+  const handle = newHandle({
     driver: context.task.Driver,
     allocationId: context.assignment.allocation.ID,
     task: context.task.Name,
-    attempt: steps.attempt,
-    recordsDir: host.recordsDir,
-    bootId: host.bootId,
+    attempt: source.attempt,
+    recordsDir: agent.recordsDir,
+    bootId: agent.bootId,
   })
-  const launch = planLaunch({ context, additions, handle, sharedCores: host.cores?.shared ?? [] })
-  return fetchFor(host.drivers, launch, driverContext(steps.ledger, context.signal))
+  const launch = buildLaunch({
+    context,
+    additions,
+    handle,
+    sharedCores: agent.coreReservations?.sharedCores ?? [],
+  })
+  return fetchDependencies(agent.drivers, launch, newDriverContext(source.recorder, context.signal))
 }
 
-interface LaunchInput {
+interface BuildLaunchInput {
   readonly context: TaskHookContext
-  readonly additions: LaunchAdditions
+  readonly additions: MergedLaunchAdditions
   readonly handle: TaskHandle
-  /** Cores for tasks that have none of their own; empty: any. */
+  /** Cores for tasks without reserved cores; empty means any. */
   readonly sharedCores: readonly number[]
 }
 
-/** What the driver is asked, with every reference resolved. */
-function planLaunch(input: LaunchInput): TaskLaunch {
+/** Builds the launch with all references resolved. */
+function buildLaunch(input: BuildLaunchInput): TaskLaunch {
   const { context, additions, handle, sharedCores } = input
   const { assignment, task, node, paths, user } = context
   const { env, interpolator } = withVariables(context.environment, additions.env)
   const config = Object.entries(task.Config ?? {}).map(
-    ([key, value]) => [key, interpolator.deep(value, key)] as const,
+    ([key, value]) => [key, interpolator.resolveDeep(value, key)] as const,
   )
   const { allocation, job, group } = assignment
   return {
     handle,
-    about: {
+    identity: {
       namespace: allocation.Namespace,
       jobId: job.ID,
       jobName: job.Name,
@@ -99,22 +135,22 @@ function planLaunch(input: LaunchInput): TaskLaunch {
     allocDir: paths.allocDir,
     localDir: paths.localDir,
     secretsDir: paths.secretsDir,
-    resources: { ...resourcesOf(assignment, task, node), sharedCores },
-    logs: task.LogConfig.Disabled ? undefined : logFiles(paths, task),
+    resources: { ...assignedResources(assignment, task, node), sharedCores },
+    logs: task.LogConfig.Disabled ? undefined : taskLogFiles(paths, task),
     mounts: additions.mounts,
     network: {
-      ...taskNetwork(assignment, context.network, interpolator),
-      ports: portsOf(assignment, task),
+      ...buildTaskNetwork(assignment, context.network, interpolator),
+      ports: taskPorts(assignment, task),
     },
   }
 }
 
 /**
- * Lets the driver fetch what the start needs; its reports become events of the task. This is no
- * start: an image may take minutes, and the starts of other tasks must not wait for it.
+ * Lets the driver fetch what the start needs; its reports become events of the task. Does not count
+ * as a start: an image may take minutes, and starts of other tasks must not wait.
  */
-async function fetchFor(
-  drivers: AgentHost['drivers'],
+async function fetchDependencies(
+  drivers: AgentContext['drivers'],
   launch: TaskLaunch,
   context: DriverContext,
 ): Promise<TaskLaunch> {
@@ -122,23 +158,23 @@ async function fetchFor(
   return launch
 }
 
-/** What the scheduler granted, else what the task asks for. */
-function resourcesOf(assignment: Assignment, task: AgentTask, node: NodeFacts): TaskResources {
-  const granted = ownValue(assignment.allocation.AllocatedResources.Tasks, task.Name)
-  const cpuMHz = granted?.Cpu.CpuShares ?? task.Resources.CPU
-  const totalMHz = Number(ownValue(node.Attributes, 'cpu.totalcompute') ?? 0)
+/** Resources assigned by the scheduler, otherwise those that the task requests. */
+function assignedResources(assignment: Assignment, task: AgentTask, node: NodeInfo): TaskResources {
+  const assigned = getOwn(assignment.allocation.AllocatedResources.Tasks, task.Name)
+  const cpuMHz = assigned?.Cpu.CpuShares ?? task.Resources.CPU
+  const totalMHz = Number(getOwn(node.Attributes, 'cpu.totalcompute') ?? 0)
   return {
     cpuMHz,
     cpuFraction: totalMHz > 0 ? Math.min(1, cpuMHz / totalMHz) : 1,
-    cores: granted?.Cpu.ReservedCores ?? [],
-    memoryMB: granted?.Memory.MemoryMB ?? task.Resources.MemoryMB,
-    memoryMaxMB: granted?.Memory.MemoryMaxMB ?? task.Resources.MemoryMaxMB,
+    cores: assigned?.Cpu.ReservedCores ?? [],
+    memoryMB: assigned?.Memory.MemoryMB ?? task.Resources.MemoryMB,
+    memoryMaxMB: assigned?.Memory.MemoryMaxMB ?? task.Resources.MemoryMaxMB,
   }
 }
 
 const BYTES_PER_MB = 1024 * 1024
 
-function logFiles({ allocDir }: TaskPaths, task: AgentTask): LogFiles {
+function taskLogFiles({ allocDir }: TaskPaths, task: AgentTask): TaskLogFiles {
   const prefix = join(allocDir, 'logs', task.Name)
   return {
     stdoutPrefix: `${prefix}.stdout`,
@@ -148,16 +184,16 @@ function logFiles({ allocDir }: TaskPaths, task: AgentTask): LogFiles {
   }
 }
 
-/** The group's ports, and those that belong to the task itself in the older form. */
-function portsOf(assignment: Assignment, task: AgentTask): readonly TaskPort[] {
+/** Ports of the group, and in the legacy form those of the task itself. */
+function taskPorts(assignment: Assignment, task: AgentTask): readonly TaskPort[] {
   const { Tasks } = assignment.allocation.AllocatedResources
-  const own = (ownValue(Tasks, task.Name)?.Networks ?? []).flatMap((network) => {
+  const taskOwnPorts = (getOwn(Tasks, task.Name)?.Networks ?? []).flatMap((network) => {
     const ports = [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
     return ports.map(({ Label, Value, To }) => {
       return { label: Label, hostIp: network.IP, hostPort: Value, to: To }
     })
   })
-  return [...groupPorts(assignment), ...own]
+  return [...groupPortsOf(assignment), ...taskOwnPorts]
 }
 
 interface HandleInput {
@@ -165,15 +201,92 @@ interface HandleInput {
   readonly allocationId: string
   readonly task: string
   readonly attempt: number
-  /** Below this the drivers keep their records. */
+  /** Directory in which the drivers keep their records. */
   readonly recordsDir: string
   readonly bootId: string
 }
 
-/** The number of the attempt keeps a restart from meeting the records before it. */
-function handleFor(input: HandleInput): TaskHandle {
+/** Creates a handle. The attempt number separates its records from those of earlier starts. */
+function newHandle(input: HandleInput): TaskHandle {
   const { driver, allocationId, task, attempt, bootId } = input
   const hash = createHash('sha256').update(task).digest('hex').slice(0, 12)
   const id = `${allocationId}-${hash}-${attempt}`
   return { driver, id, allocationId, task, dir: join(input.recordsDir, id), bootId }
+}
+
+interface StartOptions {
+  readonly recorder: TaskRecorder
+  /** Aborted when the task is killed or the agent stops. */
+  readonly signal: AbortSignal
+  /** Resolves when the current record is durable. */
+  save(): Promise<void>
+}
+
+/**
+ * Starts the task. The handle is durable before the driver is called, so a crash in between starts
+ * nothing twice.
+ */
+export async function startLaunch(
+  { clock, drivers, startSlots }: Pick<AgentContext, 'clock' | 'drivers' | 'startSlots'>,
+  launch: TaskLaunch,
+  options: StartOptions,
+): Promise<RunningTask> {
+  const { recorder, signal } = options
+  const { attempt, restarts } = recorder.record
+  recorder.patch({
+    attempt: attempt + 1,
+    handle: launch.handle,
+    restarts: startWindow(restarts, clock.nowMs()),
+  })
+  const driver = getDriver(drivers, launch.handle.driver)
+  await options.save()
+  const context = newDriverContext(recorder, signal)
+  return startSlots.run(() => driver.start(launch, context))
+}
+
+function getDriver(drivers: ReadonlyMap<string, TaskDriver>, name: string): TaskDriver {
+  const driver = drivers.get(name)
+  if (driver !== undefined) return driver
+  throw new Fault('task-unstartable', `this node has no driver ${JSON.stringify(name)}`)
+}
+
+/** Adds the event of a failed start, and returns the cause for the restart policy. */
+export function recordStartFailure(recorder: TaskRecorder, thrown: unknown): ExitCause {
+  const { type, fields } = startFailureEvent(thrown, recorder.record.handle !== null)
+  recorder.emitEvent(type, fields)
+  recorder.patch({ handle: null })
+  return { kind: 'not-started', recoverable: isRecoverable(thrown) }
+}
+
+interface StartFailureEvent {
+  readonly type: TaskEventType
+  readonly fields: TaskEventFields
+}
+
+/** Event for a task that could not be started. `wasDriverCalled`: the driver had been called. */
+function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): StartFailureEvent {
+  const message = errorMessage(thrown)
+  const kind = thrown instanceof Fault ? thrown.kind : ''
+  switch (kind) {
+    // The driver validates its configuration before it starts anything.
+    case 'task-config':
+    case 'task-invalid':
+      return { type: 'Failed Validation', fields: { ValidationError: message } }
+    case 'agent-state':
+      return { type: 'Setup Failure', fields: { SetupError: message } }
+    case 'task-artifact':
+      return { type: 'Failed Artifact Download', fields: { DownloadError: message } }
+    case 'task-unstartable':
+    case 'task-start':
+      return { type: 'Driver Failure', fields: { DriverError: message } }
+    default:
+      return wasDriverCalled
+        ? { type: 'Driver Failure', fields: { DriverError: message } }
+        : { type: 'Task hook failed', fields: { Message: message } }
+  }
+}
+
+/** Context for a driver; its reports become events of the task. */
+export function newDriverContext(recorder: TaskRecorder, signal: AbortSignal): DriverContext {
+  return { signal, report: (message) => recorder.emitEvent('Driver', { DriverMessage: message }) }
 }

@@ -4,25 +4,25 @@ import fc from 'fast-check'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import {
   decideRestart,
-  FRESH_TRACKER,
-  isSuccess,
-  restartsOnSuccess,
-  trackerAtStart,
-  type EndCause,
-  type RestartQuestion,
+  INITIAL_TRACKER,
+  isSuccessfulExit,
+  shouldRestartOnSuccess,
+  startWindow,
+  type ExitCause,
+  type RestartInput,
   type RestartTracker,
 } from './restart-policy.ts'
 
 const MINUTE = 60_000
 
-function exited(exitCode: number, signal = 0): EndCause {
+function exited(exitCode: number, signal = 0): ExitCause {
   return {
     kind: 'exited',
     exit: { exitCode, signal, oomKilled: false, message: '', atMs: 0 },
   }
 }
 
-function question(fields: Partial<RestartQuestion> = {}): RestartQuestion {
+function question(fields: Partial<RestartInput> = {}): RestartInput {
   return {
     policy: {
       Attempts: 2,
@@ -32,9 +32,9 @@ function question(fields: Partial<RestartQuestion> = {}): RestartQuestion {
     },
     tracker: { count: 0, windowStartMs: 0 },
     cause: exited(1),
-    onSuccess: true,
+    restartsOnSuccess: true,
     nowMs: 10_000,
-    draw: 0,
+    random: 0,
     ...fields,
   }
 }
@@ -49,7 +49,7 @@ const cases = [
   },
   {
     name: 'up to a quarter of the delay is added',
-    question: { draw: 0.999_99 },
+    question: { random: 0.999_99 },
     kind: 'restart',
     delayMs: 18_750,
   },
@@ -84,12 +84,12 @@ const cases = [
   },
   {
     name: 'success of a batch task finishes it',
-    question: { cause: exited(0), onSuccess: false },
+    question: { cause: exited(0), restartsOnSuccess: false },
     kind: 'finished',
   },
   {
     name: 'death by signal is no success',
-    question: { cause: exited(0, 9), onSuccess: false },
+    question: { cause: exited(0, 9), restartsOnSuccess: false },
     kind: 'restart',
     delayMs: 15_000,
   },
@@ -119,19 +119,19 @@ const cases = [
 ] as const
 for (const c of cases) {
   test(`decideRestart: ${c.name}`, () => {
-    const { verdict } = decideRestart(question(c.question))
-    assert.equal(verdict.kind, c.kind)
-    if (verdict.kind === 'restart') assert.equal(verdict.delayMs, 'delayMs' in c ? c.delayMs : 0)
+    const { decide } = decideRestart(question(c.question))
+    assert.equal(decide.kind, c.kind)
+    if (decide.kind === 'restart') assert.equal(decide.delayMs, 'delayMs' in c ? c.delayMs : 0)
   })
 }
 
 test('decideRestart: service defaults give two restarts within the window, then fail', () => {
   // Exits at 0, 15 and 30 seconds.
-  let tracker: RestartTracker = trackerAtStart(FRESH_TRACKER, 0)
+  let tracker: RestartTracker = startWindow(INITIAL_TRACKER, 0)
   const kinds = [0, 15_000, 30_000].map((nowMs) => {
     const outcome = decideRestart(question({ tracker, nowMs }))
     tracker = outcome.tracker
-    return outcome.verdict.kind
+    return outcome.decide.kind
   })
   assert.deepEqual(kinds, ['restart', 'restart', 'failed'])
 })
@@ -140,7 +140,7 @@ test('decideRestart: never more restarts in a window than attempts, whatever the
   const ends = fc.array(fc.integer({ min: 0, max: 10 * MINUTE }), { maxLength: 40 })
   fc.assert(
     fc.property(ends, fc.integer({ min: 1, max: 5 }), (gaps, Attempts) => {
-      let tracker = FRESH_TRACKER
+      let tracker = INITIAL_TRACKER
       let nowMs = 0
       let inWindow = 0
       for (const gap of gaps) {
@@ -149,7 +149,7 @@ test('decideRestart: never more restarts in a window than attempts, whatever the
         const outcome = decideRestart(question({ tracker, nowMs, policy: { ...policy, Attempts } }))
         tracker = outcome.tracker
         if (tracker.windowStartMs !== before) inWindow = 0
-        if (outcome.verdict.kind === 'failed') return
+        if (outcome.decide.kind === 'failed') return
         inWindow += 1
         assert.ok(inWindow <= Attempts)
       }
@@ -170,12 +170,12 @@ const onSuccess = [
 for (const c of onSuccess) {
   const hook = c.lifecycle === null ? 'main' : `${c.lifecycle.Hook} sidecar=${c.lifecycle.Sidecar}`
   test(`restartsOnSuccess: ${c.type} ${hook} is ${c.restarts}`, () => {
-    assert.equal(restartsOnSuccess(c.type, c.lifecycle), c.restarts)
+    assert.equal(shouldRestartOnSuccess(c.type, c.lifecycle), c.restarts)
   })
 }
 
-test('isSuccess: what the driver complains about is no success', () => {
+test('isSuccess: an exit with a driver message is a failure', () => {
   const exit = { exitCode: 0, signal: 0, oomKilled: false, message: '', atMs: 0 }
-  assert.equal(isSuccess(exit), true)
-  assert.equal(isSuccess({ ...exit, message: 'processes survived' }), false)
+  assert.equal(isSuccessfulExit(exit), true)
+  assert.equal(isSuccessfulExit({ ...exit, message: 'processes survived' }), false)
 })

@@ -4,99 +4,99 @@ import type { TaskExit } from '../driver.ts'
 import { WITHIN_POLICY } from './task-event.ts'
 
 /**
- * How often the task has ended in the current window. Saved with the task, so an agent restart does
- * not forgive.
+ * Number of exits in the current restart interval. Saved with the task, so it survives a restart of
+ * the agent.
  */
 export interface RestartTracker {
   readonly count: number
-  /** When the window began; null before the first run. */
+  /** Start of the interval; null before the first run. */
   readonly windowStartMs: number | null
 }
 
-export const FRESH_TRACKER: RestartTracker = { count: 0, windowStartMs: null }
+export const INITIAL_TRACKER: RestartTracker = { count: 0, windowStartMs: null }
 
-/** Why the task is not running any more. */
-export type EndCause =
+/** Why a task is not running any more. */
+export type ExitCause =
   | { readonly kind: 'exited'; readonly exit: TaskExit }
-  /** It could not be set up or started. */
+  /** The setup or the start failed. */
   | { readonly kind: 'not-started'; readonly recoverable: boolean }
-  /** It was running when the agent ended, and its exit is not known. */
+  /** It was running when the agent stopped, and its exit is unknown. */
   | { readonly kind: 'lost' }
-  /** It ran, but its checks failed for too long, and it was ended for that. */
+  /** It was killed because its checks failed for too long. */
   | { readonly kind: 'unhealthy' }
 
-export interface RestartQuestion {
+export interface RestartInput {
   readonly policy: Pick<RestartPolicy, 'Attempts' | 'Interval' | 'Delay' | 'Mode'>
   readonly tracker: RestartTracker
-  readonly cause: EndCause
-  /** Whether a successful end is followed by another run: see `restartsOnSuccess`. */
-  readonly onSuccess: boolean
+  readonly cause: ExitCause
+  /** Whether a successful exit is followed by another run: see `shouldRestartOnSuccess`. */
+  readonly restartsOnSuccess: boolean
   readonly nowMs: number
-  /** A draw in [0, 1) that spreads restarts of many tasks. */
-  readonly draw: number
+  /** A random number in [0, 1) that spreads the restarts of many tasks. */
+  readonly random: number
 }
 
-type RestartVerdict =
+type RestartDecision =
   | { readonly kind: 'restart'; readonly delayMs: number; readonly reason: string }
   | { readonly kind: 'finished' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-export function decideRestart(question: RestartQuestion): {
+export function decideRestart(input: RestartInput): {
   readonly tracker: RestartTracker
-  readonly verdict: RestartVerdict
+  readonly decide: RestartDecision
 } {
-  const { policy, cause, nowMs } = question
-  const tracker = counted(question)
-  const verdict = (outcome: RestartVerdict) => ({ tracker, verdict: outcome })
-  const succeeded = cause.kind === 'exited' && isSuccess(cause.exit)
+  const { policy, cause, nowMs } = input
+  const tracker = countRestart(input)
+  const decide = (decision: RestartDecision) => ({ tracker, decide: decision })
+  const succeeded = cause.kind === 'exited' && isSuccessfulExit(cause.exit)
 
-  if (succeeded && (!question.onSuccess || policy.Attempts === 0)) {
-    return verdict({ kind: 'finished' })
+  if (succeeded && (!input.restartsOnSuccess || policy.Attempts === 0)) {
+    return decide({ kind: 'finished' })
   }
   if (cause.kind === 'not-started' && !cause.recoverable) {
-    return verdict({ kind: 'failed', reason: 'The error cannot be mended by another try' })
+    return decide({ kind: 'failed', reason: 'The error cannot be mended by another try' })
   }
-  if (policy.Attempts === 0) return verdict({ kind: 'failed', reason: 'Policy allows no restarts' })
+  if (policy.Attempts === 0) return decide({ kind: 'failed', reason: 'Policy allows no restarts' })
   if (tracker.count <= policy.Attempts) {
-    const delayMs = Math.round(msFromNs(policy.Delay) * (1 + JITTER_SHARE * question.draw))
-    return verdict({ kind: 'restart', delayMs, reason: WITHIN_POLICY })
+    const delayMs = Math.round(msFromNs(policy.Delay) * (1 + JITTER_FRACTION * input.random))
+    return decide({ kind: 'restart', delayMs, reason: WITHIN_POLICY })
   }
-  const exceeded = `More than ${policy.Attempts} restarts in ${formatDurationNs(policy.Interval)}`
+  const exceededMessage = `More than ${policy.Attempts} restarts in ${formatDurationNs(policy.Interval)}`
   if (policy.Mode !== 'delay') {
-    return verdict({ kind: 'failed', reason: `${exceeded} and the policy's mode is "fail"` })
+    return decide({ kind: 'failed', reason: `${exceededMessage} and the policy's mode is "fail"` })
   }
-  // The clock may have been set back since.
+  // The clock may have been set back.
   const windowStartMs = Math.min(tracker.windowStartMs ?? nowMs, nowMs)
   const windowEndMs = windowStartMs + msFromNs(policy.Interval)
-  return verdict({
+  return decide({
     kind: 'restart',
     delayMs: Math.max(0, windowEndMs - nowMs),
-    reason: `${exceeded}, waiting for the rest of the interval`,
+    reason: `${exceededMessage}, waiting for the rest of the interval`,
   })
 }
 
-/** Up to a quarter of the delay is added at random. */
-const JITTER_SHARE = 0.25
+/** Fraction of the delay that is added at random, at most. */
+const JITTER_FRACTION = 0.25
 
-/** Every end counts. A window that is over at this end is replaced by one that begins now. */
-function counted({ policy, tracker, nowMs }: RestartQuestion): RestartTracker {
+/** Counts an exit. After the end of the interval a new one begins. */
+function countRestart({ policy, tracker, nowMs }: RestartInput): RestartTracker {
   const { windowStartMs } = tracker
-  const isOver = windowStartMs !== null && nowMs > windowStartMs + msFromNs(policy.Interval)
-  if (isOver) return { count: 1, windowStartMs: nowMs }
+  const hasWindowEnded = windowStartMs !== null && nowMs > windowStartMs + msFromNs(policy.Interval)
+  if (hasWindowEnded) return { count: 1, windowStartMs: nowMs }
   return { count: tracker.count + 1, windowStartMs: windowStartMs ?? nowMs }
 }
 
-/** The window begins with the first run, not with the first end. */
-export function trackerAtStart(tracker: RestartTracker, nowMs: number): RestartTracker {
+/** The interval begins with the first start, not with the first exit. */
+export function startWindow(tracker: RestartTracker, nowMs: number): RestartTracker {
   return tracker.windowStartMs === null ? { ...tracker, windowStartMs: nowMs } : tracker
 }
 
-export function isSuccess(exit: TaskExit): boolean {
+export function isSuccessfulExit(exit: TaskExit): boolean {
   return exit.exitCode === 0 && exit.signal === 0 && exit.message === ''
 }
 
-/** Services run for ever; work that comes to an end does so once. */
-export function restartsOnSuccess(
+/** Services restart after success; batch work and plain hooks do not. */
+export function shouldRestartOnSuccess(
   jobType: string,
   lifecycle: { readonly Hook: string; readonly Sidecar: boolean } | null,
 ): boolean {

@@ -5,14 +5,14 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { isEqual, scheduleWindow, type ScheduleWindow } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { pause } from '../wait.ts'
-import type { TaskLedger } from './task-ledger.ts'
+import { sleep } from '../timing.ts'
+import type { TaskRecorder } from './task-recorder.ts'
 import { overrideOf } from './task-state.ts'
 
-const offsetAt = createTimeZoneOffset()
+const timeZoneOffsetAt = createTimeZoneOffset()
 
-const ALWAYS_OPEN: ScheduleWindow = { isOpen: true, changesMs: undefined }
-const ALWAYS_CLOSED: ScheduleWindow = { isOpen: false, changesMs: undefined }
+const ALWAYS_OPEN: ScheduleWindow = { isOpen: true, nextChangeMs: undefined }
+const ALWAYS_CLOSED: ScheduleWindow = { isOpen: false, nextChangeMs: undefined }
 
 /**
  * The `schedule` block of a task: holds the task back outside its windows and reports when one
@@ -22,13 +22,13 @@ const ALWAYS_CLOSED: ScheduleWindow = { isOpen: false, changesMs: undefined }
  */
 export class ScheduleGate {
   readonly #clock: Clock
-  readonly #ledger: TaskLedger
-  readonly #wakeUps = new Set<() => void>()
+  readonly #recorder: TaskRecorder
+  readonly #waiters = new Set<() => void>()
   #schedule: TaskSchedule | null
 
-  constructor(clock: Clock, ledger: TaskLedger, schedule: TaskSchedule | null | undefined) {
+  constructor(clock: Clock, ledger: TaskRecorder, schedule: TaskSchedule | null | undefined) {
     this.#clock = clock
-    this.#ledger = ledger
+    this.#recorder = ledger
     this.#schedule = schedule ?? null
   }
 
@@ -36,126 +36,144 @@ export class ScheduleGate {
   update(schedule: TaskSchedule | null | undefined): void {
     if (isEqual(schedule ?? null, this.#schedule)) return
     this.#schedule = schedule ?? null
-    if (this.#schedule === null) this.#ledger.setPaused('')
-    this.#wakeUp()
+    if (this.#schedule === null) this.#recorder.setPaused('')
+    this.#wakeWaiters()
   }
 
   /**
    * Faults `task-not-running` when the task has ended, `task-unscheduled` when it has no schedule
    * to override.
    */
-  override(wanted: PauseState): void {
-    if (this.#ledger.state.State === 'dead')
+  override(pauseState: PauseState): void {
+    if (this.#recorder.state.State === 'dead')
       throw new Fault('task-not-running', 'the task has ended')
     if (this.#schedule === null)
       throw new Fault('task-unscheduled', 'the task has no schedule block that could be overridden')
-    if (wanted === overrideOf(this.#ledger.state)) return
-    switch (wanted) {
+    if (pauseState === overrideOf(this.#recorder.state)) return
+    switch (pauseState) {
       case 'pause':
-        this.#ledger.setPaused('force_pause', { type: 'Pausing', message: 'Paused by a user' })
+        this.#recorder.setPaused('force_pause', { type: 'Pausing', message: 'Paused by a user' })
         break
       case 'run':
-        this.#ledger.setPaused('force_run', { type: 'Running', message: FORCED_RUN })
+        this.#recorder.setPaused('force_run', { type: 'Running', message: FORCED_RUN_MESSAGE })
         break
       case 'scheduled':
-        this.#follow()
+        this.#resumeSchedule()
     }
-    this.#wakeUp()
+    this.#wakeWaiters()
   }
 
-  #follow(): void {
-    const window = this.#scheduled()
-    if (window.isOpen) this.#ledger.setPaused('', { type: 'Running', message: FOLLOWS_AGAIN })
-    else this.#ledger.setPaused('scheduled_pause', { type: 'Pausing', message: pausedText(window) })
+  #resumeSchedule(): void {
+    const window = this.#scheduledWindow()
+    if (window.isOpen)
+      this.#recorder.setPaused('', { type: 'Running', message: SCHEDULE_RESUMED_MESSAGE })
+    else
+      this.#recorder.setPaused('scheduled_pause', {
+        type: 'Pausing',
+        message: pausedMessage(window),
+      })
   }
 
   /**
    * Resolves when the task may run, or when one of the others settles. The task is shown as paused
    * meanwhile.
    */
-  async opened(cutShort: readonly Promise<unknown>[]): Promise<void> {
-    const over = new AbortController()
-    const end = (): void => over.abort()
-    if (!this.#window().isOpen) for (const one of cutShort) void one.then(end)
-    for (let window = this.#window(); !window.isOpen; window = this.#window()) {
-      this.#hold(window)
-      await this.#untilChange(window, over.signal)
-      if (over.signal.aborted) return
+  async waitUntilOpen(interruptions: readonly Promise<unknown>[]): Promise<void> {
+    const stopWaiting = new AbortController()
+    const interrupt = (): void => stopWaiting.abort()
+    if (!this.#effectiveWindow().isOpen)
+      for (const interruption of interruptions) void interruption.then(interrupt)
+    for (let window = this.#effectiveWindow(); !window.isOpen; window = this.#effectiveWindow()) {
+      this.#pause(window)
+      await this.#waitForChange(window, stopWaiting.signal)
+      if (stopWaiting.signal.aborted) return
     }
-    over.abort()
-    if (this.#ledger.state.Paused === 'force_run') return
+    stopWaiting.abort()
+    if (this.#recorder.state.Paused === 'force_run') return
     const message = 'The schedule of the task has opened'
-    this.#ledger.setPaused('', { type: 'Running', message })
+    this.#recorder.setPaused('', { type: 'Running', message })
   }
 
-  #hold(window: ScheduleWindow): void {
-    this.#ledger.move('pending')
-    if (overrideOf(this.#ledger.state) !== 'scheduled') return
-    this.#ledger.setPaused('scheduled_pause', { type: 'Pausing', message: pausedText(window) })
+  #pause(window: ScheduleWindow): void {
+    this.#recorder.setState('pending')
+    if (overrideOf(this.#recorder.state) !== 'scheduled') return
+    this.#recorder.setPaused('scheduled_pause', { type: 'Pausing', message: pausedMessage(window) })
   }
 
   /** Calls back once when the task may run no longer; the answer ends the watch. */
-  onClose(close: () => void): () => void {
-    const over = new AbortController()
-    void this.#watchClose(over.signal, close)
-    return () => over.abort()
+  onClose(onClosed: () => void): () => void {
+    const stopWatch = new AbortController()
+    void this.#watchClose(stopWatch.signal, onClosed)
+    return () => stopWatch.abort()
   }
 
-  async #watchClose(over: AbortSignal, close: () => void): Promise<void> {
-    for (let window = this.#window(); window.isOpen && !over.aborted; window = this.#window())
-      await this.#untilChange(window, over)
-    if (!over.aborted) close()
+  async #watchClose(stopped: AbortSignal, onClosed: () => void): Promise<void> {
+    for (
+      let window = this.#effectiveWindow();
+      window.isOpen && !stopped.aborted;
+      window = this.#effectiveWindow()
+    )
+      await this.#waitForChange(window, stopped)
+    if (!stopped.aborted) onClosed()
   }
 
-  #wakeUp(): void {
-    for (const wakeUp of this.#wakeUps) wakeUp()
+  #wakeWaiters(): void {
+    for (const wakeUp of this.#waiters) wakeUp()
   }
 
-  #window(): ScheduleWindow {
+  #effectiveWindow(): ScheduleWindow {
     if (this.#schedule === null) return ALWAYS_OPEN
-    switch (overrideOf(this.#ledger.state)) {
+    switch (overrideOf(this.#recorder.state)) {
       case 'pause':
         return ALWAYS_CLOSED
       case 'run':
         return ALWAYS_OPEN
       case 'scheduled':
-        return this.#scheduled()
+        return this.#scheduledWindow()
     }
   }
 
   /** The window of the schedule itself. */
-  #scheduled(): ScheduleWindow {
+  #scheduledWindow(): ScheduleWindow {
     if (this.#schedule === null) return ALWAYS_OPEN
     const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone
-    return scheduleWindow(this.#schedule, { nowMs: this.#clock.nowMs(), offsetAt, localZone })
+    return scheduleWindow(this.#schedule, {
+      nowMs: this.#clock.nowMs(),
+      offsetAt: timeZoneOffsetAt,
+      localZone,
+    })
   }
 
   /** Evaluated again every minute: the clock of the machine may be set. */
-  async #untilChange({ changesMs }: ScheduleWindow, over: AbortSignal): Promise<void> {
+  async #waitForChange({ nextChangeMs }: ScheduleWindow, stopped: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = new AbortController()
     const wakeUp = (): void => {
       wake.abort()
       resolve()
     }
-    this.#wakeUps.add(wakeUp)
-    over.addEventListener('abort', wakeUp, { once: true })
-    if (over.aborted) wakeUp()
-    if (changesMs === undefined) await promise
+    this.#waiters.add(wakeUp)
+    stopped.addEventListener('abort', wakeUp, { once: true })
+    if (stopped.aborted) wakeUp()
+    if (nextChangeMs === undefined) await promise
     else {
-      const leftMs = changesMs - this.#clock.nowMs()
-      await pause(this.#clock, Math.min(leftMs, AGENT_LIMITS.scheduleCheckMs), wake.signal)
+      const remainingMs = nextChangeMs - this.#clock.nowMs()
+      await sleep(
+        this.#clock,
+        Math.min(remainingMs, AGENT_LIMITS.scheduleCheckIntervalMs),
+        wake.signal,
+      )
     }
-    this.#wakeUps.delete(wakeUp)
-    over.removeEventListener('abort', wakeUp)
+    this.#waiters.delete(wakeUp)
+    stopped.removeEventListener('abort', wakeUp)
   }
 }
 
-const FORCED_RUN = 'Run by a user, regardless of the schedule of the task'
-const FOLLOWS_AGAIN = 'The task follows its schedule again'
+const FORCED_RUN_MESSAGE = 'Run by a user, regardless of the schedule of the task'
+const SCHEDULE_RESUMED_MESSAGE = 'The task follows its schedule again'
 
-function pausedText({ changesMs }: ScheduleWindow): string {
+function pausedMessage({ nextChangeMs }: ScheduleWindow): string {
   const until =
-    changesMs === undefined ? 'and it names no later time' : `until ${isoFromMs(changesMs)}`
+    nextChangeMs === undefined ? 'and it names no later time' : `until ${isoFromMs(nextChangeMs)}`
   return `Outside the schedule of the task ${until}`
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { TaskEvent } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { terminatedEvent } from './end-task.ts'
+import { terminatedEvent } from './kill-task.ts'
 import { taskEvent, WITHIN_POLICY } from './task-event.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')

@@ -3,49 +3,48 @@ import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { redactPaths } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
-/** What a caller may say about an event; the rest of the record follows from it. */
+/** Fields of an event that callers may set; the rest is derived. */
 export type TaskEventFields = Partial<
   Omit<TaskEvent, 'Type' | 'Time' | 'DisplayMessage' | 'Details'>
 >
 
 /**
- * One task event with all its fields. Every field is always present, and each one that applies is
- * mirrored as text in `Details`.
+ * Creates a task event. Every field is present, and each one that applies is copied to `Details`.
  */
 export function taskEvent(
   type: TaskEventType,
   timeMs: number,
   {
     details,
-    ...given
+    ...eventFields
   }: TaskEventFields & { readonly details?: Readonly<Record<string, string>> } = {},
 ): TaskEvent {
-  const fields = shortened(given)
+  const fields = truncateFields(eventFields)
   const record: TaskEvent = {
-    ...EMPTY,
+    ...EMPTY_EVENT,
     ...fields,
     Type: type,
     Time: nsFromMs(timeMs),
-    Details: { ...mirror(fields), ...details },
+    Details: { ...detailsOf(fields), ...details },
   }
   return { ...record, DisplayMessage: displayMessage(record) }
 }
 
 /**
- * Texts of drivers and of the system may be of any length; ten events of each task go into every
- * report.
+ * Truncates strings: drivers and the system may write any length, and ten events per task go into
+ * every report.
  */
-function shortened(fields: TaskEventFields): TaskEventFields {
-  const limit = AGENT_LIMITS.eventTextCharsMax
+function truncateFields(fields: TaskEventFields): TaskEventFields {
+  const maxChars = AGENT_LIMITS.eventTextCharsMax
   const entries = Object.entries(fields).map(([name, value]) => {
     if (typeof value !== 'string') return [name, value] as const
     const text = redactPaths(value)
-    return [name, text.length > limit ? `${text.slice(0, limit)}…` : text] as const
+    return [name, text.length > maxChars ? `${text.slice(0, maxChars)}…` : text] as const
   })
   return Object.fromEntries(entries)
 }
 
-const EMPTY: Omit<TaskEvent, 'Type' | 'Time'> = {
+const EMPTY_EVENT: Omit<TaskEvent, 'Type' | 'Time'> = {
   DisplayMessage: '',
   Message: '',
   Details: {},
@@ -70,7 +69,7 @@ const EMPTY: Omit<TaskEvent, 'Type' | 'Time'> = {
   GenericSource: '',
 }
 
-/** The keys of `Details`. */
+/** Keys of `Details` by field. */
 const DETAIL_KEYS = {
   Message: 'message',
   FailsTask: 'fails_task',
@@ -94,35 +93,35 @@ const DETAIL_KEYS = {
   GenericSource: 'generic_source',
 } as const satisfies Record<keyof TaskEventFields, string>
 
-function mirror(fields: TaskEventFields): Record<string, string> {
+function detailsOf(fields: TaskEventFields): Record<string, string> {
   const details: Record<string, string> = {}
   for (const [name, key] of Object.entries(DETAIL_KEYS)) {
     const value: unknown = Reflect.get(fields, name)
-    if (typeof value !== 'number' && value !== true && !isText(value)) continue
-    // The kill timeout is a text like 5s, the start delay a number of nanoseconds.
+    if (typeof value !== 'number' && value !== true && !isNonEmptyString(value)) continue
+    // The kill timeout is formatted like 5s, the start delay stays a number of nanoseconds.
     details[key] = name === 'KillTimeout' ? formatDurationNs(Number(value)) : String(value)
   }
   return details
 }
 
-function isText(value: unknown): value is string {
+function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** The sentence for people. Filled in on the node, so that every reader shows the same one. */
+/** Message for people, created on the node so that all clients show the same. */
 function displayMessage(event: TaskEvent): string {
-  const speak = SENTENCES[event.Type]
-  return speak === undefined ? event.Message : speak(event)
+  const format = DISPLAY_MESSAGES[event.Type]
+  return format === undefined ? event.Message : format(event)
 }
 
-const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
+const DISPLAY_MESSAGES: Readonly<Record<string, (event: TaskEvent) => string>> = {
   Received: () => 'Task received by the node',
   'Task Setup': (event) => event.Message,
   Started: () => 'Task started by the node',
-  Terminated: terminated,
-  Killing: killing,
+  Terminated: terminatedMessage,
+  Killing: killingMessage,
   Killed: (event) => event.KillError || 'Task was stopped',
-  Restarting: restarting,
+  Restarting: restartingMessage,
   'Not Restarting': (event) => event.RestartReason || 'Task will not be started again',
   'Setup Failure': (event) => event.SetupError || 'Task could not be set up',
   'Driver Failure': (event) => event.DriverError || 'The driver could not start the task',
@@ -130,7 +129,7 @@ const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
   'Failed Artifact Download': (event) =>
     event.DownloadError || 'An artifact of the task could not be downloaded',
   'Failed Restoring Task': (event) =>
-    `The task was not found after the agent restarted${suffixed(event.DriverError)}`,
+    `The task was not found after the agent restarted${withColon(event.DriverError)}`,
   'Sibling Task Failed': (event) =>
     event.FailedSibling === ''
       ? 'A task of the same group failed'
@@ -139,38 +138,38 @@ const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
   'Main Tasks Dead': () => 'The main tasks of the group have ended',
   'Restart Signaled': (event) => event.RestartReason || 'Task was asked to restart',
   Signaling: (event) =>
-    `Signal ${event.TaskSignal || 'unknown'} sent${suffixed(event.TaskSignalReason)}`,
+    `Signal ${event.TaskSignal || 'unknown'} sent${withColon(event.TaskSignalReason)}`,
   'Waiting for shutdown delay': (event) => event.Message,
   'Skipping shutdown delay': (event) => event.Message,
   Driver: (event) => event.DriverMessage,
 }
 
-/** The plain reason of a restart, which the sentence does not repeat. */
+/** Default restart reason, which the display message omits. */
 export const WITHIN_POLICY = 'Restart within policy'
 
-function terminated(event: TaskEvent): string {
+function terminatedMessage(event: TaskEvent): string {
   const parts = [`Exit Code: ${event.ExitCode}`]
   if (event.Signal !== 0) parts.push(`Signal: ${event.Signal}`)
   if (event.Message !== '') parts.push(`Exit Message: ${JSON.stringify(event.Message)}`)
   return parts.join(', ')
 }
 
-/** It comes before the signal, which waits for `ShutdownDelay`. */
-function killing(event: TaskEvent): string {
-  const grace = formatDurationNs(event.KillTimeout)
-  const text = `Task is being stopped; force follows ${grace} after the kill signal`
-  return `${prefixed(event.KillReason)}${text}`
+/** The event precedes the kill signal, which waits for `ShutdownDelayOptions`. */
+function killingMessage(event: TaskEvent): string {
+  const killTimeout = formatDurationNs(event.KillTimeout)
+  const message = `Task is being stopped; force follows ${killTimeout} after the kill signal`
+  return `${withDash(event.KillReason)}${message}`
 }
 
-function restarting(event: TaskEvent): string {
+function restartingMessage(event: TaskEvent): string {
   const reason = event.RestartReason === WITHIN_POLICY ? '' : event.RestartReason
-  return `${prefixed(reason)}Task restarting in ${formatDurationNs(event.StartDelay)}`
+  return `${withDash(reason)}Task restarting in ${formatDurationNs(event.StartDelay)}`
 }
 
-function suffixed(reason: string): string {
+function withColon(reason: string): string {
   return reason === '' ? '' : `: ${reason}`
 }
 
-function prefixed(reason: string): string {
+function withDash(reason: string): string {
   return reason === '' ? '' : `${reason} - `
 }

@@ -1,51 +1,53 @@
 import type { TaskEventType } from '@reeve/contract'
 import type { Clock, Random } from '@reeve/kit/clock.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
-import type { RunningTask, TaskIsolation } from '../driver.ts'
-import type { Log } from '../log.ts'
+import type { RunningTask, TaskIsolation, TaskMount } from '../driver.ts'
+import type { Logger } from '../log.ts'
 import type { AllocationNetwork } from '../network/allocation-network.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { NodeInfo } from '../node-info.ts'
 import type { TaskPaths, Workspace } from '../store/workspace.ts'
-import type { TaskMount } from '../task-launch.ts'
 import type { TaskEnvironment } from './environment.ts'
 import type { TaskControl } from './task-control.ts'
+import type { TaskRecorder } from './task-recorder.ts'
 
 /**
- * One thing that is done for a task beside running it. Steps run in the order of the list; each is
- * safe to run again after the agent was killed in the middle of it.
+ * Work for a task besides running it. Hooks run in the order of the list; each is safe to repeat
+ * after the agent was killed in the middle of it.
  */
 export interface TaskHook {
   readonly name: string
-  /** True: what `beforeStart` did lasts, so it is left out when the task starts again. */
-  readonly once: boolean
-  /** The event that announces `beforeStart`: `Task Setup` with the text, or another. */
-  readonly announces?: string
-  readonly announcesAs?: TaskEventType
-  /** Whether this task needs it at all. */
+  /** True: the result of `beforeStart` is permanent, so it is skipped when the task restarts. */
+  readonly runsOnce: boolean
+  /** Message of the event before `beforeStart`, and its type if it is not `Task Setup`. */
+  readonly eventMessage?: string
+  readonly eventType?: TaskEventType
+  /** Whether the task needs this hook. */
   applies?(context: TaskHookContext): boolean
   /**
-   * A Fault `task-invalid` or `task-unstartable` ends the task, any other is tried again by policy.
+   * A Fault `task-invalid` or `task-unstartable` fails the task; others are retried by the restart
+   * policy.
    */
   beforeStart?(context: TaskHookContext): Promise<LaunchAddition | void>
-  /** After each start, and when an agent took over a task that runs. A fault is only logged. */
+  /** Runs after each start, and when an agent recovers a running task. Failures are only logged. */
   afterStart?(context: TaskHookContext, running: RunningTask): Promise<void>
-  /** Before the task is told to end, for good or to start again. A fault is only logged. */
+  /** Runs before the task is killed or restarted. Failures are only logged. */
   beforeStop?(context: TaskHookContext): Promise<void>
-  /** When the process has ended and nobody has been told yet. A fault is only logged. */
+  /** Runs after the process has exited, before the exit is reported. Failures are only logged. */
   atExit?(context: TaskHookContext): Promise<void>
-  /** After each end of the process. A fault is only logged. */
+  /** Runs after each exit of the process. Failures are only logged. */
   afterExit?(context: TaskHookContext): Promise<void>
-  /** The job changed in a way that needs no new process. */
+  /** Called when the job changed without requiring a new process. */
   update?(assignment: Assignment, task: AgentTask): void
-  /** The task is dead, or the agent goes: nothing may be left that wakes up. Safe to repeat. */
+  /** Releases timers and watches: the task is dead, or the agent stops. Idempotent. */
   close?(): void
 }
 
-/** Makes a hook for each task: for those that keep something between two calls. */
-export type TaskHookSource = TaskHook | (() => TaskHook)
+/** A hook, or a factory that creates one per task for hooks with state. */
+export type TaskHookOrFactory = TaskHook | (() => TaskHook)
 
-/** What a hook adds to the start of the task. Later hooks win over earlier ones. */
-export interface LaunchAddition {
+/** What a hook adds to a start. Later hooks override earlier ones. */
+interface LaunchAddition {
   readonly env?: Readonly<Record<string, string>>
   readonly mounts?: readonly TaskMount[]
 }
@@ -53,23 +55,119 @@ export interface LaunchAddition {
 export interface TaskHookContext {
   readonly assignment: Assignment
   readonly task: AgentTask
-  /** The user to run as, with references resolved; empty: the driver's default. */
+  /** User of the task with references resolved; empty: the default of the driver. */
   readonly user: string
-  /** The same, with the driver's default in its place; empty where the driver has none. */
+  /** The same, or the default user of the driver; empty if it has none. */
   readonly runsAs: string
   readonly workspace: Workspace
-  /** As the machine names them. */
+  /** Host paths of the task's directories. */
   readonly paths: TaskPaths
   readonly isolation: TaskIsolation
-  /** That of the allocation, where it has one of its own. */
+  /** Network of the allocation, if it has its own. */
   readonly network: AllocationNetwork | undefined
-  /** Before what hooks add. */
+  /** Environment before hooks add to it. */
   readonly environment: TaskEnvironment
-  readonly node: NodeFacts
+  readonly node: NodeInfo
   readonly control: TaskControl
   readonly clock: Clock
   readonly random: Random
-  readonly log: Log
-  /** Fires when the task is killed or the agent stops. */
+  readonly log: Logger
+  /** Aborted when the task is killed or the agent stops. */
   readonly signal: AbortSignal
+}
+
+/** Environment and mounts that all hooks add to a start. */
+export interface MergedLaunchAdditions {
+  readonly env: Readonly<Record<string, string>>
+  readonly mounts: readonly TaskMount[]
+}
+
+/** Runs the hooks of one task in order. */
+export class TaskHookRunner {
+  readonly #hooks: readonly TaskHook[]
+  readonly #recorder: TaskRecorder
+  /** Context of the latest start, which later hooks use too. */
+  #context: TaskHookContext | undefined
+
+  constructor(sources: readonly TaskHookOrFactory[], ledger: TaskRecorder) {
+    this.#hooks = sources.map((source) => (typeof source === 'function' ? source() : source))
+    this.#recorder = ledger
+  }
+
+  /** Runs the hooks before a start; the first failure aborts it. */
+  async beforeStart(context: TaskHookContext): Promise<MergedLaunchAdditions> {
+    this.#context = context
+    const env: Record<string, string> = {}
+    const mounts: TaskMount[] = []
+    for (const hook of this.#hooks) {
+      if (hook.beforeStart === undefined || context.signal.aborted) continue
+      if (hook.runsOnce && this.#recorder.record.hooksDone.includes(hook.name)) continue
+      if (hook.applies?.(context) === false) continue
+      if (hook.eventMessage !== undefined) {
+        this.#recorder.emitEvent(hook.eventType ?? 'Task Setup', { Message: hook.eventMessage })
+      }
+      const additions = await hook.beforeStart(context)
+      if (hook.runsOnce) {
+        this.#recorder.patch({ hooksDone: [...this.#recorder.record.hooksDone, hook.name] })
+      }
+      Object.assign(env, additions?.env)
+      mounts.push(...(additions?.mounts ?? []))
+    }
+    return { env, mounts }
+  }
+
+  /** Sets the context of a task that the previous agent started. */
+  resume(context: TaskHookContext): void {
+    this.#context = context
+  }
+
+  async afterStart(running: RunningTask): Promise<void> {
+    await this.#callEach('after the start', (hook, context) => hook.afterStart?.(context, running))
+  }
+
+  async beforeStop(): Promise<void> {
+    await this.#callEach('before the stop', (hook, context) => hook.beforeStop?.(context))
+  }
+
+  async atExit(): Promise<void> {
+    await this.#callEach('at the exit', (hook, context) => hook.atExit?.(context))
+  }
+
+  async afterExit(): Promise<void> {
+    await this.#callEach('after the exit', (hook, context) => hook.afterExit?.(context))
+  }
+
+  update(assignment: Assignment, task: AgentTask): void {
+    for (const hook of this.#hooks) hook.update?.(assignment, task)
+  }
+
+  close(): void {
+    for (const hook of this.#hooks) hook.close?.()
+  }
+
+  /**
+   * Runs a hook method of every hook. A failure is logged and does not affect the task or other
+   * hooks.
+   */
+  async #callEach(
+    when: string,
+    callHook: (hook: TaskHook, context: TaskHookContext) => Promise<void> | undefined,
+  ): Promise<void> {
+    const context = this.#context
+    if (context === undefined) return
+    for (const hook of this.#hooks) {
+      if (hook.applies?.(context) === false) continue
+      try {
+        await callHook(hook, context)
+      } catch (thrown) {
+        const fields = {
+          allocation: context.assignment.allocation.ID,
+          task: context.task.Name,
+          hook: hook.name,
+          error: errorMessage(thrown),
+        }
+        context.log.error(fields, `task hook failed ${when}`)
+      }
+    }
+  }
 }

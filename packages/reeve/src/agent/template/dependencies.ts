@@ -1,37 +1,37 @@
 import { Fault } from '@reeve/kit/fault.ts'
-import type { Catalog } from '../catalog.ts'
+import type { ServiceCatalog } from '../services/catalog-client.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** A service or variable that a template asks for. */
 export interface Dependency {
-  /** As events name it: `service(db)`. */
+  /** Name in events: `service(db)`. */
   readonly key: string
   readonly topic: 'service' | 'services' | 'variable' | 'variables'
-  /** Of a service; the path of a variable, or the prefix of several. */
+  /** Name of a service, path of a variable, or prefix of several variables. */
   readonly name: string
 }
 
 interface DependenciesOptions {
-  /** Undefined where no server is asked. */
-  readonly catalog: Catalog | undefined
+  /** Undefined if no server is used. */
+  readonly catalog: ServiceCatalog | undefined
   readonly namespace: string
-  /** An answer arrived, or changed. */
-  changed(): void
+  /** Called when a value arrived or changed. */
+  onChange(): void
 }
 
-interface Watched {
-  /** The answer as JSON, `null` for a variable that does not exist; undefined: not known yet. */
+interface WatchedDependency {
+  /** The value as JSON, `null` for a variable that does not exist; undefined if not known yet. */
   json: string | undefined
 }
 
 /**
- * The services and variables that the templates of one task follow. A rendering uses the answers
- * that are known and names what it lacks; the first mention of a dependency starts a watch.
+ * Services and variables that the templates of one task depend on. A rendering uses the known
+ * values and reports missing ones; the first use of a dependency starts a watch.
  */
 export class TemplateDependencies {
   readonly #options: DependenciesOptions
-  readonly #watched = new Map<string, Watched>()
-  readonly #stop = new AbortController()
+  readonly #watched = new Map<string, WatchedDependency>()
+  readonly #stopped = new AbortController()
 
   constructor(options: DependenciesOptions) {
     this.#options = options
@@ -41,72 +41,74 @@ export class TemplateDependencies {
     return this.#options.catalog !== undefined
   }
 
-  /** The answers that are known, as JSON by the key of their dependency. */
+  /** Known values as JSON by dependency key. */
   answers(): ReadonlyMap<string, string> {
     const answers = new Map<string, string>()
     for (const [key, { json }] of this.#watched) if (json !== undefined) answers.set(key, json)
     return answers
   }
 
-  /** Starts watches for those that have none. True when one of the new ones is known at once. */
+  /**
+   * Starts watches for new dependencies. Returns true if a value of one is available immediately.
+   */
   follow(dependencies: readonly Dependency[]): boolean {
     let isAnswered = false
     for (const dependency of dependencies) {
       if (this.#watched.has(dependency.key)) continue
-      if (this.#watched.size >= AGENT_LIMITS.templateFactsMax) {
-        const most = AGENT_LIMITS.templateFactsMax
-        throw templateFault(`the task follows more than ${most} services and variables`)
+      if (this.#watched.size >= AGENT_LIMITS.templateDependenciesMax) {
+        const max = AGENT_LIMITS.templateDependenciesMax
+        throw templateFault(`the task follows more than ${max} services and variables`)
       }
       isAnswered = this.#watch(dependency) || isAnswered
     }
     return isAnswered
   }
 
-  /** No watch outlives the task. */
+  /** Stops all watches. */
   close(): void {
-    this.#stop.abort()
+    this.#stopped.abort()
   }
 
   #watch({ key, topic, name }: Dependency): boolean {
     const { catalog, namespace } = this.#options
-    const { signal } = this.#stop
-    const watched: Watched = { json: undefined }
+    const { signal } = this.#stopped
+    const watched: WatchedDependency = { json: undefined }
     this.#watched.set(key, watched)
-    const answer = (value: object | undefined): void => {
+    const onAnswer = (value: object | undefined): void => {
       if (signal.aborted) return
-      watched.json = jsonOf(value)
-      this.#options.changed()
+      watched.json = cachedJson(value)
+      this.#options.onChange()
     }
     const query = { namespace, signal }
     switch (topic) {
       case 'service':
-        catalog?.watchService({ ...query, name }, answer)
+        catalog?.watchService({ ...query, name }, onAnswer)
         break
       case 'services':
-        catalog?.watchServices(query, answer)
+        catalog?.watchServiceNames(query, onAnswer)
         break
       case 'variable':
-        catalog?.watchVariable({ ...query, path: name }, answer)
+        catalog?.watchVariable({ ...query, path: name }, onAnswer)
         break
       case 'variables':
-        catalog?.watchVariables({ ...query, path: name }, answer)
+        catalog?.watchVariablePaths({ ...query, path: name }, onAnswer)
         break
     }
     return watched.json !== undefined
   }
 }
 
-/** An answer goes to every task that follows it, and is written out once. */
-const written = new WeakMap<object, string>()
+/** Values are shared by all tasks that depend on them and serialized once. */
+const jsonByAnswer = new WeakMap<object, string>()
 
-function jsonOf(value: object | undefined): string {
+function cachedJson(value: object | undefined): string {
   if (value === undefined) return 'null'
-  const json = written.get(value) ?? JSON.stringify(value)
-  written.set(value, json)
+  const json = jsonByAnswer.get(value) ?? JSON.stringify(value)
+  jsonByAnswer.set(value, json)
   return json
 }
 
-/** The files of the task cannot be written; its restart policy decides what follows. */
+/** The files of the task cannot be rendered; its restart policy applies. */
 export function templateFault(message: string, cause?: unknown): Fault {
   return new Fault('task-template', `Template failed: ${message}`, { cause })
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FairQueue, type QueueOwner } from './fair-queue.ts'
+import { TemplateQueue, type TemplateQueueOwner } from './template-renderer.ts'
 
 interface Item {
-  readonly owner: QueueOwner
+  readonly owner: TemplateQueueOwner
   readonly name: string
 }
 
@@ -15,11 +15,11 @@ function item(name: string): Item {
 }
 
 function taken(
-  queue: FairQueue<Item>,
-  mayRun: (owner: QueueOwner) => boolean = () => true,
+  queue: TemplateQueue<Item>,
+  mayRun: (owner: TemplateQueueOwner) => boolean = () => true,
 ): readonly string[] {
   const names: string[] = []
-  for (let next = queue.take(mayRun); next !== undefined; next = queue.take(mayRun)) {
+  for (let next = queue.shift(mayRun); next !== undefined; next = queue.shift(mayRun)) {
     names.push(next.name)
   }
   return names
@@ -44,22 +44,23 @@ const cases = [
 ]
 for (const { name, pushed, wanted } of cases) {
   test(`fair queue: ${name}`, () => {
-    const queue = new FairQueue<Item>()
+    const queue = new TemplateQueue<Item>()
     for (const one of pushed) queue.push(item(one))
     assert.deepEqual(taken(queue), wanted)
   })
 }
 
 test('fair queue: an owner that may not run is left where it is', () => {
-  const queue = new FairQueue<Item>()
+  const queue = new TemplateQueue<Item>()
   for (const one of ['a/x 1', 'a/y 1', 'b/x 1']) queue.push(item(one))
-  const isOther = ({ namespace, job }: QueueOwner): boolean => namespace !== 'a' || job !== 'x'
+  const isOther = ({ namespace, job }: TemplateQueueOwner): boolean =>
+    namespace !== 'a' || job !== 'x'
   assert.deepEqual(taken(queue, isOther), ['a/y 1', 'b/x 1'])
   assert.deepEqual(taken(queue), ['a/x 1'])
 })
 
 test('fair queue: items are removed, and all taken at once', () => {
-  const queue = new FairQueue<Item>()
+  const queue = new TemplateQueue<Item>()
   const items = ['a/x 1', 'a/x 2', 'b/x 1'].map(item)
   for (const one of items) queue.push(one)
   for (const one of items.slice(1)) queue.remove(one)

@@ -8,98 +8,105 @@ import {
   type TemplateFunctions,
 } from '@reeve/go-template'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { NodeInfo } from '../node-info.ts'
 import type { Dependency } from './dependencies.ts'
-import { parseEnvFile } from './env-file.ts'
 import { taskFunctions, type TemplateInputs } from './task-functions.ts'
 
 export interface TemplateSource {
-  /** The destination, which names the template in messages. */
+  /** Destination path, which identifies the template in messages. */
   readonly name: string
   readonly text: string
   readonly left: string
   readonly right: string
   readonly failsOnMissingKey: boolean
-  /** The output is read as variables of the task. */
+  /** The output is parsed as environment variables of the task. */
   readonly isEnvironment: boolean
 }
 
-/** All that a rendering may use, as plain data: it happens on another thread. */
+/** Input of a rendering as plain data: it runs on another thread. */
 export interface RenderRequest {
   readonly templates: readonly TemplateSource[]
   readonly env: Readonly<Record<string, string>>
-  readonly node: NodeFacts
+  readonly node: NodeInfo
   readonly namespace: string
   readonly nowMs: number
-  /** False on a node that asks no server. */
+  /** False on a node without servers. */
   readonly hasCatalog: boolean
-  /** What is known of services and variables: JSON by the key of the dependency. */
-  readonly answers: ReadonlyMap<string, string>
-  /** Files that were asked for before; undefined: there is no such file. */
-  readonly files: ReadonlyMap<string, string | undefined>
+  /** Known services and variables: JSON by dependency key. */
+  readonly catalogAnswers: ReadonlyMap<string, string>
+  /** Included files that were read so far; undefined if a file does not exist. */
+  readonly includedFiles: ReadonlyMap<string, string | undefined>
 }
 
 export interface RenderedFile {
   readonly bytes: Uint8Array
-  /** Tells whether the content is a new one. */
-  readonly digest: string
+  /** Hash of the content, to detect changes. */
+  readonly contentDigest: string
 }
 
 export type RenderOutcome =
   | {
       readonly kind: 'rendered'
-      /** In the order of the templates. To be used only when nothing is missing. */
+      /** In the order of the templates. Only valid if nothing is missing. */
       readonly files: readonly RenderedFile[]
       readonly env: Readonly<Record<string, string>>
-      /** Everything that was asked for, known or not. */
+      /** All dependencies that were used, known or not. */
       readonly dependencies: readonly Dependency[]
       readonly wantedFiles: readonly string[]
-      /** What has to be there before the files can be used, as events name it. */
+      /** Missing dependencies and files, as named in events. */
       readonly missing: readonly string[]
     }
-  /** A template cannot be parsed, now or later. */
+  /** A template has a syntax error. */
   | { readonly kind: 'invalid'; readonly message: string }
-  /** A template cannot be rendered with these inputs. */
+  /** A template cannot be rendered with this input. */
   | { readonly kind: 'failed'; readonly message: string }
 
-/** Renders the templates of one task. `begin` is told the index of each before it is rendered. */
+/**
+ * Renders the templates of one task. Calls `begin` with the index of each template before it is
+ * rendered.
+ */
 export function renderTemplates(
   request: RenderRequest,
-  begin: (index: number) => void,
+  onTemplateStart: (index: number) => void,
 ): RenderOutcome {
-  const inputs = new RequestInputs(request)
+  const inputs = new RecordingInputs(request)
   const functions = taskFunctions(inputs)
   const files: RenderedFile[] = []
   const env: Record<string, string> = Object.create(null)
-  let at: TemplateSource | undefined
-  let isParsed = false
+  let current: TemplateSource | undefined
+  let areAllParsed = false
   try {
     const trees = request.templates.map((template, index) => {
-      at = template
-      begin(index)
+      current = template
+      onTemplateStart(index)
       return parseTemplate(template.text, { ...template, functions })
     })
-    isParsed = true
-    let bytesTotal = 0
+    areAllParsed = true
+    let totalBytes = 0
     for (const [index, tree] of trees.entries()) {
-      at = request.templates[index]
-      begin(index)
-      const text = render(tree, functions, at?.failsOnMissingKey === true)
-      // Not a Buffer: a small one is a part of a larger memory, all of which would be copied.
+      current = request.templates[index]
+      onTemplateStart(index)
+      const text = render(tree, functions, current?.failsOnMissingKey === true)
+      // TextEncoder, not Buffer: a small Buffer is part of a pool, which would be copied as a
+      // whole.
       const bytes = new TextEncoder().encode(text)
-      bytesTotal += bytes.length
-      if (bytesTotal > AGENT_LIMITS.templateOutputBytesMax) {
-        const most = AGENT_LIMITS.templateOutputBytesMax
-        failTemplate(`the templates of the task have more than ${most} bytes of output`)
+      totalBytes += bytes.length
+      if (totalBytes > AGENT_LIMITS.templateOutputBytesMax) {
+        const max = AGENT_LIMITS.templateOutputBytesMax
+        failTemplate(`the templates of the task have more than ${max} bytes of output`)
       }
-      // What lacks a dependency is no environment file yet.
-      if (at?.isEnvironment === true && inputs.isComplete) Object.assign(env, parseEnvFile(text))
-      files.push({ bytes, digest: digestOf(bytes) })
+      // Output that lacks a dependency is not a valid environment file yet.
+      if (current?.isEnvironment === true && inputs.isComplete)
+        Object.assign(env, parseEnvFile(text))
+      files.push({ bytes, contentDigest: digestOf(bytes) })
     }
   } catch (thrown) {
     if (!(thrown instanceof TemplateError || thrown instanceof RangeError)) throw thrown
     const message = errorMessage(thrown).slice(0, AGENT_LIMITS.eventTextCharsMax)
-    return { kind: isParsed ? 'failed' : 'invalid', message: `${quote(at?.name)}: ${message}` }
+    return {
+      kind: areAllParsed ? 'failed' : 'invalid',
+      message: `${quoteName(current?.name)}: ${message}`,
+    }
   }
   const { dependencies, wantedFiles, missing } = inputs
   return { kind: 'rendered', files, env: { ...env }, dependencies, wantedFiles, missing }
@@ -117,12 +124,12 @@ export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64')
 }
 
-function quote(name: string | undefined): string {
+function quoteName(name: string | undefined): string {
   return JSON.stringify(name ?? '')
 }
 
-/** Answers what templates ask for from a request, and collects what it does not hold. */
-class RequestInputs implements TemplateInputs {
+/** Resolves dependencies from a request, and records those that it lacks. */
+class RecordingInputs implements TemplateInputs {
   readonly #request: RenderRequest
   readonly #dependencies = new Map<string, Dependency>()
   readonly #wantedFiles = new Set<string>()
@@ -137,7 +144,7 @@ class RequestInputs implements TemplateInputs {
     return this.#request.env
   }
 
-  get node(): NodeFacts {
+  get node(): NodeInfo {
     return this.#request.node
   }
 
@@ -165,13 +172,13 @@ class RequestInputs implements TemplateInputs {
     return this.#missing.size === 0 && this.#wantedFiles.size === 0
   }
 
-  find(topic: Dependency['topic'], name: string, waits: boolean): unknown {
+  lookUp(topic: Dependency['topic'], name: string, waits: boolean): unknown {
     const key = topic === 'services' ? topic : `${topic}(${name})`
     if (!this.#request.hasCatalog) failTemplate('this node knows no services and no variables')
     this.#dependencies.set(key, { key, topic, name })
-    if (this.#dependencies.size > AGENT_LIMITS.templateFactsMax) {
+    if (this.#dependencies.size > AGENT_LIMITS.templateDependenciesMax) {
       failTemplate(
-        `the task follows more than ${AGENT_LIMITS.templateFactsMax} services and variables`,
+        `the task follows more than ${AGENT_LIMITS.templateDependenciesMax} services and variables`,
       )
     }
     const answer = this.#answers.get(key) ?? this.#parse(key)
@@ -179,20 +186,52 @@ class RequestInputs implements TemplateInputs {
     return answer ?? null
   }
 
-  /** Templates ask for the same thing in loops: each answer is parsed once. */
+  /** Parses each value once: templates use the same one in loops. */
   #parse(key: string): unknown {
-    const json = this.#request.answers.get(key)
+    const json = this.#request.catalogAnswers.get(key)
     if (json === undefined) return undefined
     const answer: unknown = JSON.parse(json)
     this.#answers.set(key, answer)
     return answer
   }
 
-  file(path: string): string | undefined {
-    const { files } = this.#request
-    const text = files.get(path)
-    if (!files.has(path)) this.#wantedFiles.add(path)
+  includeFile(path: string): string | undefined {
+    const { includedFiles } = this.#request
+    const text = includedFiles.get(path)
+    if (!includedFiles.has(path)) this.#wantedFiles.add(path)
     else if (text === undefined) this.#missing.add(`file(${path})`)
     return text
   }
+}
+
+/** Parses `KEY=value` lines. Blank lines, comments, and quotes around values are removed. */
+function parseEnvFile(text: string): Readonly<Record<string, string>> {
+  const charsMax = AGENT_LIMITS.interpolatedTotalCharsMax
+  if (text.length > charsMax) {
+    failTemplate(`an environment file has more than ${charsMax} characters, the most Linux accepts`)
+  }
+  const env: Record<string, string> = Object.create(null)
+  let count = 0
+  for (const [index, rawLine] of text.split(/\r?\n/).entries()) {
+    const line = rawLine.trim().replace(/^export\s+/, '')
+    if (line === '' || line.startsWith('#')) continue
+    const equals = line.indexOf('=')
+    const name = line.slice(0, Math.max(0, equals)).trim()
+    if (!/^[^\s=\0'"]+$/.test(name)) {
+      failTemplate(`line ${index + 1} of an environment file is not KEY=value`)
+    }
+    count += 1
+    const max = AGENT_LIMITS.environmentVariablesMax
+    if (count > max) failTemplate(`an environment file has more than ${max} variables`)
+    env[name] = unquote(line.slice(equals + 1).trim())
+  }
+  return env
+}
+
+function unquote(value: string): string {
+  if (/^'.*'$/s.test(value) && value.length > 1) return value.slice(1, -1)
+  if (!/^".*"$/s.test(value) || value.length < 2) return value.replace(/\s+#.*$/, '')
+  return value.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, escaped: string) => {
+    return { n: '\n', r: '\r', t: '\t' }[escaped] ?? escaped
+  })
 }

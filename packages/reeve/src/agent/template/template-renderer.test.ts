@@ -37,8 +37,8 @@ function aRequest(...templates: readonly TemplateSource[]): RenderRequest {
     namespace: 'default',
     nowMs: 0,
     hasCatalog: true,
-    answers: new Map(),
-    files: new Map(),
+    catalogAnswers: new Map(),
+    includedFiles: new Map(),
   }
 }
 
@@ -71,7 +71,7 @@ test('renderer: texts, variables, and what is missing come back', async (t) => {
   assert.ok(complete.kind === 'rendered')
   assert.deepEqual(complete.env, { B: 'a' })
   const text = '{{ service "db" | len }}{{ file "f" }}{{ with variable "v" }}{{ end }}'
-  const request = { ...aRequest(source(text)), answers: new Map([['variable(v)', 'null']]) }
+  const request = { ...aRequest(source(text)), catalogAnswers: new Map([['variable(v)', 'null']]) }
   const incomplete = await renderer.render(owner('x'), request, NEVER)
   assert.ok(incomplete.kind === 'rendered')
   assert.deepEqual(incomplete.missing, ['service(db)', 'variable(v)'])
@@ -82,7 +82,7 @@ test('renderer: texts, variables, and what is missing come back', async (t) => {
   )
 })
 
-test('renderer: a mistake is told with the template that has it', async (t) => {
+test('renderer: an error names its template', async (t) => {
   const renderer = aRenderer(t)
   const wrong = aRequest(source('a'), source('{{ if }}', { name: 'local/y' }))
   const parsed = await renderer.render(owner('x'), wrong, NEVER)
@@ -92,8 +92,8 @@ test('renderer: a mistake is told with the template that has it', async (t) => {
   assert.match(String(shown(failed)), /^failed: "local\/y": line 1: error calling index/)
 })
 
-test('renderer: what takes too long fails with its name, and other jobs go on', async (t) => {
-  const renderer = aRenderer(t, { msMax: 300 })
+test('renderer: a timeout names the template, and other jobs continue', async (t) => {
+  const renderer = aRenderer(t, { timeoutMs: 300 })
   // Both threads are there before the time counts.
   const warm = ['w1', 'w2'].map((job) => renderer.render(owner(job), aRequest(source('')), NEVER))
   await Promise.all(warm)
@@ -118,8 +118,8 @@ test('renderer: what takes too long fails with its name, and other jobs go on', 
   assert.deepEqual(shown(later), ['c'], 'the thread was replaced')
 })
 
-test('renderer: what takes too much memory fails, and nothing else does', async (t) => {
-  const renderer = aRenderer(t, { megabytesMax: 40, msMax: 60_000 })
+test('renderer: exceeding the heap limit fails only that rendering', async (t) => {
+  const renderer = aRenderer(t, { heapMB: 40, timeoutMs: 60_000 })
   const text = '{{ $l := sprig_list }}{{ range loop 900000 }}{{ $l = sprig_list $l }}{{ end }}'
   await assert.rejects(renderer.render(owner('x'), aRequest(source(text)), NEVER), {
     kind: 'task-template',
@@ -141,8 +141,8 @@ test('renderer: a job has one rendering at a time, and jobs take turns', async (
   assert.deepEqual(order, ['greedy', 'greedy', 'modest', 'third', 'greedy'])
 })
 
-test('renderer: one that nobody waits for any more is not rendered', async (t) => {
-  const renderer = aRenderer(t, { threadsMax: 1, msMax: 2_000 })
+test('renderer: an abandoned request is not rendered', async (t) => {
+  const renderer = aRenderer(t, { threadsMax: 1, timeoutMs: 2_000 })
   const ended = new AbortController()
   const slow = renderer.render(owner('slow'), aRequest(source(SLOW)), NEVER).catch(() => undefined)
   const waiting = renderer.render(owner('x'), aRequest(source('')), ended.signal)
@@ -167,7 +167,7 @@ test('renderer: all waiting renderings fail when it stops', async () => {
 })
 
 test('renderer: the output of a task is bounded, at the limit and past it', async (t) => {
-  const renderer = aRenderer(t, { msMax: 60_000 })
+  const renderer = aRenderer(t, { timeoutMs: 60_000 })
   const half = AGENT_LIMITS.templateOutputBytesMax / 2
   const file = source(`{{ sprig_repeat ${half} "a" }}`)
   const whole = await renderer.render(owner('x'), aRequest(file, file), NEVER)
@@ -178,7 +178,7 @@ test('renderer: the output of a task is bounded, at the limit and past it', asyn
 })
 
 test('renderer: a file of variables is bounded, at the limit and past it', async (t) => {
-  const renderer = aRenderer(t, { msMax: 60_000 })
+  const renderer = aRenderer(t, { timeoutMs: 60_000 })
   const most = AGENT_LIMITS.interpolatedTotalCharsMax
   const env = (chars: number): RenderRequest =>
     aRequest(source(`A={{ sprig_repeat ${chars - 2} "a" }}`, { isEnvironment: true }))
@@ -189,7 +189,7 @@ test('renderer: a file of variables is bounded, at the limit and past it', async
 })
 
 test('renderer: a file of variables has as many as a task may have, and no more', async (t) => {
-  const renderer = aRenderer(t, { msMax: 60_000 })
+  const renderer = aRenderer(t, { timeoutMs: 60_000 })
   const most = AGENT_LIMITS.environmentVariablesMax
   const env = (count: number): RenderRequest => {
     const text = `{{ range loop ${count} }}K{{ . }}=\n{{ end }}`
@@ -203,7 +203,11 @@ test('renderer: a file of variables has as many as a task may have, and no more'
 })
 
 test('byte budget: the functions of tasks charge the texts that they are given', () => {
-  const functions = taskFunctions({ ...aRequest(), find: () => null, file: () => undefined })
+  const functions = taskFunctions({
+    ...aRequest(),
+    lookUp: () => null,
+    includeFile: () => undefined,
+  })
   const known = new Set([...GO_FUNCTIONS.keys(), ...HELPER_FUNCTIONS.keys()])
   const constant = new Set(['services', 'plugin', 'executeTemplate', 'writeToFile'])
   const text = 'a'.repeat(1_000)

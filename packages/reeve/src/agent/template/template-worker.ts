@@ -1,4 +1,4 @@
-/** The thread that renders templates: requests come in, outcomes go out, one after the other. */
+/** Thread that renders templates, one request after the other. */
 import { serveThread } from '../../threads/index.ts'
 import { renderTemplates } from './render-templates.ts'
 import type { RenderTask } from './template-renderer.ts'

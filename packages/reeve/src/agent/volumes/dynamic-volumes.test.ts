@@ -7,7 +7,7 @@ import type { VolumeOnNode } from '@reeve/contract'
 import { anId } from '../../../test/build/index.ts'
 import { SILENT_LOG, turn } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { DynamicVolumes, type KeptVolume } from './dynamic-volumes.ts'
+import { DynamicVolumes, type StoredVolume } from './dynamic-volumes.ts'
 
 /** `create` and `delete` end with the code that is written to a pipe with their name. */
 const PLUGIN = `#!/bin/sh
@@ -46,7 +46,7 @@ async function aNode(t: TestContext, configuredCount = 0) {
   const errors: object[] = []
   const mounters = new Map<string, string>()
   const removals: string[] = []
-  let stored: readonly KeptVolume[] = []
+  let stored: readonly StoredVolume[] = []
   const volumes = new DynamicVolumes({
     settings: { volumesDir: join(directory, 'volumes'), pluginDir, dataDirectory: directory },
     configured: Object.fromEntries(
@@ -54,14 +54,14 @@ async function aNode(t: TestContext, configuredCount = 0) {
     ),
     log: { ...SILENT_LOG, error: (fields) => errors.push(fields) },
     nodeId: () => anId('node', 1),
-    mounterOf: (name) => {
+    findVolumeUser: (name) => {
       removals.push(name)
       return mounters.get(name)
     },
-    keep: async (kept) => {
+    saveVolumes: async (kept) => {
       stored = kept
     },
-    changed: () => offered.push(Object.keys(volumes.hostVolumes())),
+    onChange: () => offered.push(Object.keys(volumes.hostVolumes())),
   })
   await volumes.probe()
   return {
@@ -126,23 +126,23 @@ test('a volume that an allocation mounts is not removed', async (t) => {
 test('a volume is restored in the background, and can be waited for', async (t) => {
   const { volumes, offered, path, endCreate } = await aNode(t)
   await volumes.restore([{ ...VOLUME, path, bytes: 0 }])
-  await Promise.all([volumes.restored('data'), endCreate(0)])
+  await Promise.all([volumes.waitForRestore('data'), endCreate(0)])
   assert.deepEqual(offered, [['data']])
-  await volumes.restored('another')
+  await volumes.waitForRestore('another')
 })
 
 test('a volume that cannot be restored is retried at each probe, and logged once', async (t) => {
   const { volumes, offered, errors, path, endCreate } = await aNode(t)
   await volumes.restore([{ ...VOLUME, path, bytes: 0 }])
-  await Promise.all([volumes.restored('data'), endCreate(3)])
+  await Promise.all([volumes.waitForRestore('data'), endCreate(3)])
   await volumes.probe()
-  await Promise.all([volumes.restored('data'), endCreate(3)])
+  await Promise.all([volumes.waitForRestore('data'), endCreate(3)])
   assert.deepEqual(errors, [
     { volume: VOLUME.id, name: 'data', error: 'plugin operation "create" failed: exit code 3' },
   ])
   assert.deepEqual(offered, [])
   await volumes.probe()
-  await Promise.all([volumes.restored('data'), endCreate(0)])
+  await Promise.all([volumes.waitForRestore('data'), endCreate(0)])
   assert.deepEqual(offered, [['data']])
 })
 
@@ -150,10 +150,10 @@ test('a registered directory that appears later is offered', async (t) => {
   const { volumes, offered, path } = await aNode(t)
   await volumes.restore([{ ...VOLUME, plugin: '', path, bytes: 0 }])
   assert.deepEqual(volumes.hostVolumes(), {})
-  await volumes.restored('data')
+  await volumes.waitForRestore('data')
   await mkdir(path, { recursive: true })
   await volumes.probe()
-  await volumes.restored('data')
+  await volumes.waitForRestore('data')
   assert.deepEqual(offered, [['data']])
 })
 

@@ -7,17 +7,17 @@ import {
 } from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { isHostPath, LIMITS, volumePluginAttribute } from '../../model/index.ts'
-import type { Log } from '../log.ts'
+import type { Logger } from '../log.ts'
 import { RemoteRefusal } from '../remote/remote-refusal.ts'
-import { Slots } from '../wait.ts'
-import { ProgramPlugins } from './find-plugins.ts'
+import { Semaphore } from '../timing.ts'
 import {
-  hostPathRule,
-  mkdirPlugin,
-  pluginFailure,
+  hostPathRequirement,
+  newMkdirPlugin,
+  type PluginNode,
+  ProgramPlugins,
   requireDirectory,
-  type PluginPlace,
   type VolumePlugin,
+  volumePluginRefusal,
 } from './volume-plugin.ts'
 
 /** Directories for volumes and volume plugins. */
@@ -29,52 +29,56 @@ export interface VolumeSettings {
 }
 
 /** A stored volume: its definition and the result of its creation. */
-export interface KeptVolume extends VolumeOnNode {
+export interface StoredVolume extends VolumeOnNode {
   readonly bytes: number
 }
 
-type Configured = NonNullable<NodeRegistration['HostVolumes']>
+type ConfiguredVolumes = NonNullable<NodeRegistration['HostVolumes']>
 
 interface DynamicVolumesOptions {
   /** Undefined if only configured volumes are supported. */
   readonly settings: VolumeSettings | undefined
   /** Configured volumes; dynamic ones cannot use their names. */
-  readonly configured: Configured
-  readonly log: Log
+  readonly configured: ConfiguredVolumes
+  readonly log: Logger
   nodeId(): string
   /** Returns the ID of an allocation that mounts the volume and has not ended. */
-  mounterOf(name: string): string | undefined
+  findVolumeUser(name: string): string | undefined
   /** Stores the list of volumes; durable when it resolves. */
-  keep(volumes: readonly KeptVolume[]): Promise<void>
+  saveVolumes(volumes: readonly StoredVolume[]): Promise<void>
   /** Called when the set of available volumes changes. */
-  changed(): void
+  onChange(): void
 }
 
 /** Volumes that are restored at the same time. */
-const RESTORES_MAX = 4
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const PARALLEL_RESTORES_MAX = 4
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The dynamic host volumes of this node, created or registered through the API. */
 export class DynamicVolumes {
   readonly #options: DynamicVolumesOptions
-  readonly #kept = new Map<string, KeptVolume>()
+  readonly #stored = new Map<string, StoredVolume>()
   /** IDs of stored volumes that are available to jobs. */
-  readonly #ready = new Set<string>()
+  readonly #availableIds = new Set<string>()
   /** The last operation on each volume: the next one waits for it. */
-  readonly #busy = new Map<string, Promise<unknown>>()
+  readonly #operations = new Map<string, Promise<unknown>>()
   /** Restores that run or wait for a slot, by the ID of the volume. */
   readonly #restores = new Map<string, Promise<void>>()
-  readonly #slots = new Slots(RESTORES_MAX)
+  readonly #restoreSemaphore = new Semaphore(PARALLEL_RESTORES_MAX)
   /** Why a volume could not be restored, by its ID: logged again only when it changes. */
-  readonly #failures = new Map<string, string>()
-  readonly #programs: ProgramPlugins | undefined
+  readonly #restoreErrors = new Map<string, string>()
+  readonly #programPlugins: ProgramPlugins | undefined
   #plugins: ReadonlyMap<string, VolumePlugin> = new Map()
 
   constructor(options: DynamicVolumesOptions) {
     this.#options = options
     const { settings, log } = options
     if (settings === undefined) return
-    this.#programs = new ProgramPlugins({ ...this.#place(settings), ...settings, log })
+    this.#programPlugins = new ProgramPlugins({
+      ...this.#pluginEnvironment(settings),
+      ...settings,
+      log,
+    })
   }
 
   /**
@@ -83,8 +87,11 @@ export class DynamicVolumes {
    */
   async probe(): Promise<void> {
     const { settings } = this.#options
-    if (settings === undefined || this.#programs === undefined) return
-    const all = [mkdirPlugin(this.#place(settings)), ...(await this.#programs.probe())]
+    if (settings === undefined || this.#programPlugins === undefined) return
+    const all = [
+      newMkdirPlugin(this.#pluginEnvironment(settings)),
+      ...(await this.#programPlugins.probe()),
+    ]
     this.#plugins = new Map(all.map((plugin) => [plugin.name, plugin]))
     this.#restoreMissing()
   }
@@ -94,27 +101,27 @@ export class DynamicVolumes {
    * they may have to be mounted after a boot. A missing directory is not re-created, because an
    * empty one would hide the loss of its data.
    */
-  async restore(volumes: readonly KeptVolume[]): Promise<void> {
-    for (const volume of volumes) this.#kept.set(volume.id, volume)
-    const found = volumes.filter(({ plugin }) => !isProgram(plugin))
-    await Promise.all(found.map(({ id }) => this.#restoreOne(id)))
+  async restore(volumes: readonly StoredVolume[]): Promise<void> {
+    for (const volume of volumes) this.#stored.set(volume.id, volume)
+    const directoryVolumes = volumes.filter(({ plugin }) => !usesProgramPlugin(plugin))
+    await Promise.all(directoryVolumes.map(({ id }) => this.#restoreVolume(id)))
     // Plugins may be slow, and allocations without these volumes must not wait for them.
     this.#restoreMissing()
   }
 
   /** Resolves when no restore of the volume is running or waiting. */
-  async restored(name: string): Promise<void> {
-    const volume = [...this.#kept.values()].find((kept) => kept.name === name)
+  async waitForRestore(name: string): Promise<void> {
+    const volume = [...this.#stored.values()].find((kept) => kept.name === name)
     await (volume && this.#restores.get(volume.id))
   }
 
   /** The available volumes by name, configured and dynamic. */
-  hostVolumes(): Configured {
-    const own = this.#mountable().map((volume) => {
+  hostVolumes(): ConfiguredVolumes {
+    const dynamicVolumes = this.#availableVolumes().map((volume) => {
       const { name: Name, path: Path, id } = volume
       return [Name, { Name, Path, ReadOnly: false, ID: id }] as const
     })
-    return { ...Object.fromEntries(own), ...this.#options.configured }
+    return { ...Object.fromEntries(dynamicVolumes), ...this.#options.configured }
   }
 
   /** Returns the node attributes of the volume plugins. */
@@ -125,23 +132,24 @@ export class DynamicVolumes {
   }
 
   create(volume: VolumeOnNode): Promise<MadeVolume> {
-    return this.#request(volume, async () => {
-      const plugin = this.#pluginOf(volume)
-      this.#requireRoom(volume)
-      await mkdir(this.#settings().volumesDir, { recursive: true, mode: 0o711 })
-      const made = await plugin.create(volume)
-      await this.#keep({ ...volume, ...made })
-      return made
+    return this.#runOperation(volume, async () => {
+      const plugin = this.#requirePlugin(volume)
+      this.#requireNameAndCapacity(volume)
+      await mkdir(this.#requireSettings().volumesDir, { recursive: true, mode: 0o711 })
+      const created = await plugin.create(volume)
+      await this.#storeVolume({ ...volume, ...created })
+      return created
     })
   }
 
   register(volume: VolumeOnNode): Promise<MadeVolume> {
-    return this.#request(volume, async () => {
-      this.#requireRoom(volume)
-      if (!isHostPath(volume.path)) throw pluginFailure(`HostPath ${hostPathRule(volume.path)}`)
+    return this.#runOperation(volume, async () => {
+      this.#requireNameAndCapacity(volume)
+      if (!isHostPath(volume.path))
+        throw volumePluginRefusal(`HostPath ${hostPathRequirement(volume.path)}`)
       await requireDirectory(volume.path)
-      await this.#requireForeign(volume.path)
-      await this.#keep({ ...volume, bytes: 0 })
+      await this.#requireOutsideDataDirectory(volume.path)
+      await this.#storeVolume({ ...volume, bytes: 0 })
       return { path: volume.path, bytes: 0 }
     })
   }
@@ -151,74 +159,76 @@ export class DynamicVolumes {
    * the volume is not offered to the servers, so that nothing is placed on it.
    */
   remove(volume: VolumeOnNode): Promise<void> {
-    return this.#request(volume, async () => {
-      const known = this.#kept.get(volume.id)
-      const wasReady = this.#ready.delete(volume.id)
-      if (wasReady) this.#options.changed()
+    return this.#runOperation(volume, async () => {
+      const stored = this.#stored.get(volume.id)
+      const wasAvailable = this.#availableIds.delete(volume.id)
+      if (wasAvailable) this.#options.onChange()
       try {
-        this.#requireUnmounted(known ?? volume)
-        await this.#removeData(volume, known)
+        this.#requireUnmounted(stored ?? volume)
+        await this.#removeData(volume, stored)
       } catch (thrown) {
-        if (wasReady) this.#ready.add(volume.id)
-        if (wasReady) this.#options.changed()
+        if (wasAvailable) this.#availableIds.add(volume.id)
+        if (wasAvailable) this.#options.onChange()
         throw thrown
       }
-      this.#failures.delete(volume.id)
-      if (!this.#kept.delete(volume.id)) return
-      await this.#options.keep([...this.#kept.values()])
+      this.#restoreErrors.delete(volume.id)
+      if (!this.#stored.delete(volume.id)) return
+      await this.#options.saveVolumes([...this.#stored.values()])
     })
   }
 
   /** The servers check it as well, but may have placed an allocation since. */
   #requireUnmounted({ name }: VolumeOnNode): void {
-    const mounter = this.#options.mounterOf(name)
-    if (mounter === undefined) return
-    throw pluginFailure(`volume ${JSON.stringify(name)} is mounted by allocation ${mounter}`)
+    const allocationId = this.#options.findVolumeUser(name)
+    if (allocationId === undefined) return
+    throw volumePluginRefusal(
+      `volume ${JSON.stringify(name)} is mounted by allocation ${allocationId}`,
+    )
   }
 
-  async #removeData(volume: VolumeOnNode, known: KeptVolume | undefined): Promise<void> {
-    const { plugin, path } = known ?? volume
-    if (plugin !== '') await this.#pluginOf({ plugin }).remove({ ...volume, path })
+  async #removeData(volume: VolumeOnNode, stored: StoredVolume | undefined): Promise<void> {
+    const { plugin, path } = stored ?? volume
+    if (plugin !== '') await this.#requirePlugin({ plugin }).remove({ ...volume, path })
   }
 
-  #place({ volumesDir }: VolumeSettings): PluginPlace {
+  #pluginEnvironment({ volumesDir }: VolumeSettings): PluginNode {
     return { volumesDir, nodeId: () => this.#options.nodeId() }
   }
 
-  #settings(): VolumeSettings {
+  #requireSettings(): VolumeSettings {
     const { settings } = this.#options
     if (settings !== undefined) return settings
     throw new RemoteRefusal(501, 'this node does not support dynamic host volumes')
   }
 
-  #mountable(): readonly KeptVolume[] {
-    return [...this.#ready].flatMap((id) => this.#kept.get(id) ?? [])
+  #availableVolumes(): readonly StoredVolume[] {
+    return [...this.#availableIds].flatMap((id) => this.#stored.get(id) ?? [])
   }
 
-  #pluginOf({ plugin }: Pick<VolumeOnNode, 'plugin'>): VolumePlugin {
+  #requirePlugin({ plugin }: Pick<VolumeOnNode, 'plugin'>): VolumePlugin {
     const found = this.#plugins.get(plugin)
     if (found !== undefined) return found
-    throw pluginFailure(
+    throw volumePluginRefusal(
       `this node has no volume plugin ${JSON.stringify(plugin)}: ` +
         'install it in the directory client.host_volume_plugin_dir',
     )
   }
 
-  async #request<T>({ id }: VolumeOnNode, work: () => Promise<T>): Promise<T> {
-    this.#settings()
-    if (!ID.test(id)) throw new RemoteRefusal(400, 'the ID of a volume is a UUID')
-    return await this.#oneAtATime(id, work)
+  async #runOperation<T>({ id }: VolumeOnNode, work: () => Promise<T>): Promise<T> {
+    this.#requireSettings()
+    if (!UUID.test(id)) throw new RemoteRefusal(400, 'the ID of a volume is a UUID')
+    return await this.#serialize(id, work)
   }
 
-  async #oneAtATime<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#busy.get(id) ?? Promise.resolve()
-    const done = before.then(work, work)
-    const settled = done.catch(() => undefined)
-    this.#busy.set(id, settled)
+  async #serialize<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.#operations.get(id) ?? Promise.resolve()
+    const operation = previous.then(work, work)
+    const settled = operation.catch(() => undefined)
+    this.#operations.set(id, settled)
     try {
-      return await done
+      return await operation
     } finally {
-      if (this.#busy.get(id) === settled) this.#busy.delete(id)
+      if (this.#operations.get(id) === settled) this.#operations.delete(id)
     }
   }
 
@@ -226,72 +236,74 @@ export class DynamicVolumes {
    * The servers check names and number as well. The node checks them again, because its description
    * must hold one volume for each name.
    */
-  #requireRoom({ id, name }: VolumeOnNode): void {
+  #requireNameAndCapacity({ id, name }: VolumeOnNode): void {
     const { configured } = this.#options
-    const others = [...this.#kept.values()].filter((volume) => volume.id !== id)
+    const others = [...this.#stored.values()].filter((volume) => volume.id !== id)
     if (Object.hasOwn(configured, name) || others.some((volume) => volume.name === name))
-      throw pluginFailure(`volume ${JSON.stringify(name)} already exists on this node`)
+      throw volumePluginRefusal(`volume ${JSON.stringify(name)} already exists on this node`)
     const max = LIMITS.hostVolumesPerNodeMax
     if (others.length + Object.keys(configured).length >= max)
-      throw pluginFailure(
+      throw volumePluginRefusal(
         `this node has reached its limit of ${max} host volumes: delete one or use another node`,
       )
   }
 
   /** Rejects a path that contains the agent's data directory or is inside it. */
-  async #requireForeign(path: string): Promise<void> {
-    const asked = await realpath(path)
-    const own = await realpath(this.#settings().dataDirectory)
+  async #requireOutsideDataDirectory(path: string): Promise<void> {
+    const requestedPath = await realpath(path)
+    const dataPath = await realpath(this.#requireSettings().dataDirectory)
     const isWithin = (inner: string, outer: string): boolean =>
       inner === outer || outer === '/' || inner.startsWith(`${outer}/`)
-    if (isWithin(asked, own) || isWithin(own, asked))
-      throw pluginFailure(
+    if (isWithin(requestedPath, dataPath) || isWithin(dataPath, requestedPath))
+      throw volumePluginRefusal(
         `${path} contains or is part of the agent's data directory, which jobs must not mount`,
       )
   }
 
-  async #keep(volume: KeptVolume): Promise<void> {
-    this.#kept.set(volume.id, volume)
-    await this.#options.keep([...this.#kept.values()])
-    this.#ready.add(volume.id)
-    this.#options.changed()
+  async #storeVolume(volume: StoredVolume): Promise<void> {
+    this.#stored.set(volume.id, volume)
+    await this.#options.saveVolumes([...this.#stored.values()])
+    this.#availableIds.add(volume.id)
+    this.#options.onChange()
   }
 
-  /** A volume that an operation is changing is left to it, or to the next probe. */
+  /** Retries volumes that are not available, except those that an operation is changing. */
   #restoreMissing(): void {
-    for (const { id } of this.#kept.values()) {
-      if (this.#ready.has(id) || this.#busy.has(id) || this.#restores.has(id)) continue
-      this.#restores.set(id, this.#restoreInTurn(id))
+    for (const { id } of this.#stored.values()) {
+      if (this.#availableIds.has(id) || this.#operations.has(id) || this.#restores.has(id)) continue
+      this.#restores.set(id, this.#restoreSerialized(id))
     }
   }
 
-  async #restoreInTurn(id: string): Promise<void> {
-    const isRestored = await this.#slots.run(() => this.#oneAtATime(id, () => this.#restoreOne(id)))
+  async #restoreSerialized(id: string): Promise<void> {
+    const isRestored = await this.#restoreSemaphore.run(() =>
+      this.#serialize(id, () => this.#restoreVolume(id)),
+    )
     this.#restores.delete(id)
-    if (isRestored) this.#options.changed()
+    if (isRestored) this.#options.onChange()
   }
 
   /** Returns whether the volume has become available; logs each new reason why it has not. */
-  async #restoreOne(id: string): Promise<boolean> {
-    const volume = this.#kept.get(id)
-    if (volume === undefined || this.#ready.has(id)) return false
+  async #restoreVolume(id: string): Promise<boolean> {
+    const volume = this.#stored.get(id)
+    if (volume === undefined || this.#availableIds.has(id)) return false
     try {
-      if (isProgram(volume.plugin)) await this.#pluginOf(volume).create(volume)
+      if (usesProgramPlugin(volume.plugin)) await this.#requirePlugin(volume).create(volume)
       await requireDirectory(volume.path)
     } catch (thrown) {
       const { name } = volume
       const error = errorMessage(thrown)
-      if (this.#failures.get(id) !== error)
+      if (this.#restoreErrors.get(id) !== error)
         this.#options.log.error({ volume: id, name, error }, 'volume not available')
-      this.#failures.set(id, error)
+      this.#restoreErrors.set(id, error)
       return false
     }
-    this.#failures.delete(id)
-    this.#ready.add(id)
+    this.#restoreErrors.delete(id)
+    this.#availableIds.add(id)
     return true
   }
 }
 
-function isProgram(plugin: string): boolean {
+function usesProgramPlugin(plugin: string): boolean {
   return plugin !== '' && plugin !== BUILT_IN_VOLUME_PLUGIN
 }

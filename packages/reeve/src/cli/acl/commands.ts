@@ -111,14 +111,18 @@ const policyCommands: readonly CommandSpec[] = [
     ],
     args: [
       POLICY,
-      { usage: '<FILE>', help: 'a file with rules; "-" reads standard input', completes: 'file' },
+      {
+        usage: '<FILE>',
+        help: 'a file with rules; "-" reads standard input',
+        completionKind: 'file',
+      },
     ],
     flags: [
       { usage: '--description <TEXT>', help: 'description' },
       {
         usage: '--job <JOB>',
         help: 'attach the policy to the workload identity of this job',
-        completes: 'job',
+        completionKind: 'job',
       },
       { usage: '--group <GROUP>', help: 'only this group of the job' },
       { usage: '--task <TASK>', help: 'only this task of the group' },
@@ -172,7 +176,7 @@ const roleCommands: readonly CommandSpec[] = [
     ],
     flags: ROLE_FLAGS,
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleCreate,
+    load: async () => (await import('./token.ts')).runRoleCreate,
   },
   {
     path: 'acl role read',
@@ -180,7 +184,7 @@ const roleCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl role read dev', says: 'replace its policies' }],
     args: [ROLE],
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleRead,
+    load: async () => (await import('./token.ts')).runRoleRead,
   },
   {
     path: 'acl role update',
@@ -189,7 +193,7 @@ const roleCommands: readonly CommandSpec[] = [
     args: [ROLE],
     flags: ROLE_FLAGS,
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleUpdate,
+    load: async () => (await import('./token.ts')).runRoleUpdate,
   },
   {
     path: 'acl role delete',
@@ -198,7 +202,7 @@ const roleCommands: readonly CommandSpec[] = [
       { line: 'reeve acl role delete dev', says: 'tokens lose the permissions it granted' },
     ],
     args: [ROLE],
-    load: async () => (await import('./role.ts')).runRoleDelete,
+    load: async () => (await import('./token.ts')).runRoleDelete,
   },
   {
     path: 'acl role list',
@@ -206,7 +210,7 @@ const roleCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl role list', says: 'all that the token may read' }],
     flags: [VERBOSE],
     isRead: true,
-    load: async () => (await import('./role.ts')).runRoleList,
+    load: async () => (await import('./token.ts')).runRoleList,
   },
 ]
 
@@ -222,7 +226,7 @@ export const aclCommands: readonly CommandSpec[] = [
       {
         usage: '[FILE]',
         help: 'a file with the secret to use; "-" reads standard input',
-        completes: 'file',
+        completionKind: 'file',
       },
     ],
     isRead: true,

@@ -1,30 +1,29 @@
 import type { AclPolicyRecord } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { knownFields } from '../output/known-fields.ts'
-import { table } from '../output/table.ts'
-import { fileText } from '../spec-file/file-text.ts'
-import { findOrUndefined } from '../find-or-undefined.ts'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES } from '../errors.ts'
+import { renderNonEmptyFields, renderTable } from '../output/format.ts'
+import { readTextFile } from '../input.ts'
+import { undefinedIfNotFound } from '../resolve.ts'
 
-export async function runAclPolicyList({ client, output }: Invocation): Promise<number> {
+export async function runAclPolicyList({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.listAclPolicies()
-  output.show(data, () => {
+  output.print(data, () => {
     if (data.length === 0) return 'There are no policies that the token may read.'
     const rows = data.map(({ Name, Description }) => [Name, Description])
-    return table(['Name', 'Description'], rows)
+    return renderTable(['Name', 'Description'], rows)
   })
   return EXIT_CODES.ok
 }
 
-export async function runAclPolicyRead({ args, client, output }: Invocation): Promise<number> {
+export async function runAclPolicyRead({ args, client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.readAclPolicy({ params: { policy_name: args[0] ?? '' } })
-  output.show(data, () => policyText(data))
+  output.print(data, () => policyText(data))
   return EXIT_CODES.ok
 }
 
-export async function runAclPolicySelf({ client, output }: Invocation): Promise<number> {
+export async function runAclPolicySelf({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.listOwnAclPolicies()
-  output.show(data, () =>
+  output.print(data, () =>
     data.length === 0
       ? 'The token has no policies: a management token has full access.'
       : data.map(policyText).join('\n'),
@@ -39,7 +38,7 @@ function policyText({ Name, Description, JobACL, Rules }: AclPolicyRecord): stri
       : [JobACL.Namespace, JobACL.JobID, JobACL.Group, JobACL.Task]
           .filter((part) => part !== '')
           .join(' / ')
-  const about = knownFields([
+  const about = renderNonEmptyFields([
     ['Name', Name],
     ['Description', Description],
     ['Workload', workload],
@@ -47,33 +46,37 @@ function policyText({ Name, Description, JobACL, Rules }: AclPolicyRecord): stri
   return `${about}\nRules\n${Rules.trim()}\n`
 }
 
-export async function runAclPolicyApply(invocation: Invocation): Promise<number> {
+export async function runAclPolicyApply(invocation: CommandContext): Promise<number> {
   const { args, client, flags, output } = invocation
   const [Name = '', path = ''] = args
-  const Rules = await fileText(invocation, path)
+  const Rules = await readTextFile(invocation, path)
   const params = { policy_name: Name }
-  const known = await findOrUndefined(() => client.v1.readAclPolicy({ params }))
-  const Description = flags.text('description') ?? known?.data.Description ?? ''
+  const known = await undefinedIfNotFound(() => client.v1.readAclPolicy({ params }))
+  const Description = flags.string('description') ?? known?.data.Description ?? ''
   const JobACL = workloadOf(invocation) ?? known?.data.JobACL ?? null
   await client.v1.writeAclPolicy({ params, body: { Name, Description, Rules, JobACL } })
-  output.say(`Policy "${Name}" is stored.`)
+  output.printLine(`Policy "${Name}" is stored.`)
   return EXIT_CODES.ok
 }
 
 /** The workload whose identity has the policy. */
-function workloadOf({ flags, settings }: Invocation) {
-  const JobID = flags.text('job')
+function workloadOf({ flags, settings }: CommandContext) {
+  const JobID = flags.string('job')
   if (JobID === undefined) return undefined
-  const Group = flags.text('group') ?? ''
-  const Task = flags.text('task') ?? ''
+  const Group = flags.string('group') ?? ''
+  const Task = flags.string('task') ?? ''
   return { Namespace: settings.namespace ?? 'default', JobID, Group, Task }
 }
 
-export async function runAclPolicyDelete({ args, client, output }: Invocation): Promise<number> {
+export async function runAclPolicyDelete({
+  args,
+  client,
+  output,
+}: CommandContext): Promise<number> {
   const name = args[0] ?? ''
-  // Deleting what is not there is no fault of the API; a person should know that it was not.
+  // The API accepts the deletion of a missing policy; the read reports a mistyped name.
   await client.v1.readAclPolicy({ params: { policy_name: name } })
   await client.v1.deleteAclPolicy({ params: { policy_name: name } })
-  output.say(`Policy "${name}" is deleted.`)
+  output.printLine(`Policy "${name}" is deleted.`)
   return EXIT_CODES.ok
 }

@@ -1,41 +1,38 @@
-import type { AclToken, AclTokenRequest, AclTokenStub } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import { findById, idText } from '../find-id.ts'
-import { knownFields } from '../output/known-fields.ts'
-import { table } from '../output/table.ts'
-import { agoFromIso } from '../output/time.ts'
-import { fileText } from '../spec-file/file-text.ts'
+import type { AclRole, AclToken, AclTokenRequest, AclTokenStub } from '@reeve/contract'
+import type { CommandContext } from '../command.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { resolveIdPrefix, formatId, undefinedIfNotFound } from '../resolve.ts'
+import { agoFromIso, renderFields, renderNonEmptyFields, renderTable } from '../output/format.ts'
+import { readTextFile } from '../input.ts'
 
 const TYPES = ['client', 'management'] as const
 
-/** The first management token; it works once. */
-export async function runAclBootstrap(invocation: Invocation): Promise<number> {
+/** Creates the first management token. The server accepts this only once. */
+export async function runAclBootstrap(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
   const [path] = args
-  const BootstrapSecret = path === undefined ? '' : (await fileText(invocation, path)).trim()
+  const BootstrapSecret = path === undefined ? '' : (await readTextFile(invocation, path)).trim()
   const { data } = await client.v1.bootstrapAcl({ body: { BootstrapSecret } })
-  output.show(data, () => tokenText(data, invocation))
-  if (!output.isForMachines) output.note(KEEP_IT)
+  output.print(data, () => tokenText(data, invocation))
+  if (!output.isStructured) output.printNotice(KEEP_IT)
   return EXIT_CODES.ok
 }
 
 const KEEP_IT = 'Save the secret: it is shown only once. Use it with "reeve login" or REEVE_TOKEN.'
 
 /** `acl can`: checks whether the token has a capability. */
-export async function runAclCan({ args, client, output }: Invocation): Promise<number> {
+export async function runAclCan({ args, client, output }: CommandContext): Promise<number> {
   const [capability = '', name] = args
   const { data } = await client.v1.checkAccess({
     query: { capability, ...(name !== undefined && { name }) },
   })
   const { Allowed, AclEnabled } = data
-  output.show(data, () => output.paint(Allowed ? 'good' : 'bad', Allowed ? 'yes' : 'no'))
-  if (!AclEnabled) output.note('ACLs are disabled: every request is allowed.')
+  output.print(data, () => output.paint(Allowed ? 'good' : 'bad', Allowed ? 'yes' : 'no'))
+  if (!AclEnabled) output.printNotice('ACLs are disabled: every request is allowed.')
   return Allowed ? EXIT_CODES.ok : EXIT_CODES.denied
 }
 
-export async function runTokenCreate(invocation: Invocation): Promise<number> {
+export async function runTokenCreate(invocation: CommandContext): Promise<number> {
   const { client, output } = invocation
   const body = { Type: 'client', ...wishedToken(invocation) }
   const hasRights = [...(body.Policies ?? []), ...(body.Roles ?? [])].length > 0
@@ -43,17 +40,17 @@ export async function runTokenCreate(invocation: Invocation): Promise<number> {
     throw new UsageError('a client token needs --policy or --role; or give --type management.')
   }
   const { data } = await client.v1.createAclToken({ body })
-  output.show(data, () => tokenText(data, invocation))
+  output.print(data, () => tokenText(data, invocation))
   return EXIT_CODES.ok
 }
 
-/** Only what was named. */
-function wishedToken({ flags }: Invocation): AclTokenRequest {
-  const name = flags.text('name')
+/** Returns the token fields that the flags set. */
+function wishedToken({ flags }: CommandContext): AclTokenRequest {
+  const name = flags.string('name')
   const type = flags.oneOf('type', TYPES)
-  const policies = flags.texts('policy')
-  const roles = flags.texts('role')
-  const ttl = flags.text('ttl')
+  const policies = flags.strings('policy')
+  const roles = flags.strings('role')
+  const ttl = flags.string('ttl')
   return {
     ...(name === undefined ? {} : { Name: name }),
     ...(type === undefined ? {} : { Type: type }),
@@ -66,11 +63,11 @@ function wishedToken({ flags }: Invocation): AclTokenRequest {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export function roleLink(given: string): { readonly ID: string } | { readonly Name: string } {
+function roleLink(given: string): { readonly ID: string } | { readonly Name: string } {
   return UUID.test(given) ? { ID: given } : { Name: given }
 }
 
-export async function runTokenUpdate(invocation: Invocation): Promise<number> {
+export async function runTokenUpdate(invocation: CommandContext): Promise<number> {
   const { client, output } = invocation
   const wish = wishedToken(invocation)
   if (Object.keys(wish).length === 0) {
@@ -78,48 +75,48 @@ export async function runTokenUpdate(invocation: Invocation): Promise<number> {
   }
   const { AccessorID, Name, Type, Policies, Roles } = await findToken(invocation)
   const known = { AccessorID, Name, Type, Policies: Policies ?? [], Roles: Roles ?? [] }
-  // A management token has all rights, and may name none.
+  // A management token has all permissions and must not name policies or roles.
   const rights = wish.Type === 'management' ? { Policies: [], Roles: [] } : {}
   const { data } = await client.v1.updateAclToken({
     params: { accessor_id: AccessorID },
     body: { ...known, ...rights, ...wish },
   })
-  output.show(data, () => tokenText(data, invocation))
+  output.print(data, () => tokenText(data, invocation))
   return EXIT_CODES.ok
 }
 
-export async function runTokenRead(invocation: Invocation): Promise<number> {
+export async function runTokenRead(invocation: CommandContext): Promise<number> {
   const { client, output } = invocation
   const { AccessorID } = await findToken(invocation)
   const { data } = await client.v1.readAclToken({ params: { accessor_id: AccessorID } })
-  output.show(data, () => tokenText(data, invocation))
+  output.print(data, () => tokenText(data, invocation))
   return EXIT_CODES.ok
 }
 
-export async function runTokenSelf(invocation: Invocation): Promise<number> {
+export async function runTokenSelf(invocation: CommandContext): Promise<number> {
   const { client, output } = invocation
   const { data } = await client.v1.readOwnAclToken()
-  output.show(data, () => tokenText(data, invocation))
+  output.print(data, () => tokenText(data, invocation))
   return EXIT_CODES.ok
 }
 
-export async function runTokenDelete(invocation: Invocation): Promise<number> {
+export async function runTokenDelete(invocation: CommandContext): Promise<number> {
   const { client, output } = invocation
   const { AccessorID, Name } = await findToken(invocation)
   await client.v1.deleteAclToken({ params: { accessor_id: AccessorID } })
-  output.say(`Token ${AccessorID}${Name === '' ? '' : ` ("${Name}")`} is deleted.`)
+  output.printLine(`Token ${AccessorID}${Name === '' ? '' : ` ("${Name}")`} is deleted.`)
   return EXIT_CODES.ok
 }
 
-export async function runTokenList(invocation: Invocation): Promise<number> {
+export async function runTokenList(invocation: CommandContext): Promise<number> {
   const { client, flags, host, output, signal } = invocation
-  const query = { filter: flags.text('filter'), global: flags.has('global') || undefined }
+  const query = { filter: flags.string('filter'), global: flags.has('global') || undefined }
   const found: AclTokenStub[] = []
   for await (const token of client.pages('listAclTokens', { query, signal })) found.push(token)
-  output.show(found, () => {
+  output.print(found, () => {
     if (found.length === 0) return 'There are no such tokens.'
     const rows = found.map((token) => [
-      idText(token.AccessorID, flags.has('verbose')),
+      formatId(token.AccessorID, flags.has('verbose')),
       token.Name,
       token.Type,
       token.Global ? 'yes' : 'no',
@@ -127,22 +124,25 @@ export async function runTokenList(invocation: Invocation): Promise<number> {
       agoFromIso(token.CreateTime, host.nowMs()),
       expiryText(token, host.nowMs()),
     ])
-    return table(['Accessor', 'Name', 'Type', 'Global', 'Rights', 'Created', 'Expires'], rows)
+    return renderTable(['Accessor', 'Name', 'Type', 'Global', 'Rights', 'Created', 'Expires'], rows)
   })
   return EXIT_CODES.ok
 }
 
-/** A whole accessor is read as it is: who holds a token may read it without listing others. */
-async function findToken(invocation: Invocation): Promise<AclTokenStub> {
+/**
+ * Finds the token by accessor ID or ID prefix. A full ID is read directly, because a token may be
+ * read without the permission to list tokens.
+ */
+async function findToken(invocation: CommandContext): Promise<AclTokenStub> {
   const { args, client, signal } = invocation
   const given = args[0] ?? ''
   if (UUID.test(given)) {
     return (await client.v1.readAclToken({ params: { accessor_id: given.toLowerCase() } })).data
   }
-  return await findById({
+  return await resolveIdPrefix({
     noun: 'token',
-    given,
-    lists: 'reeve acl token list',
+    input: given,
+    listCommand: 'reeve acl token list',
     search: async function* (prefix) {
       const request = { query: { prefix }, signal }
       for await (const token of client.pages('listAclTokens', request)) {
@@ -153,9 +153,9 @@ async function findToken(invocation: Invocation): Promise<AclTokenStub> {
   })
 }
 
-function tokenText(token: AclToken, { host }: Invocation): string {
+function tokenText(token: AclToken, { host }: CommandContext): string {
   const nowMs = host.nowMs()
-  return knownFields([
+  return renderNonEmptyFields([
     ['Accessor', token.AccessorID],
     ['Secret', token.SecretID],
     ['Name', token.Name],
@@ -176,4 +176,90 @@ function rightsText({ Type, Policies, Roles }: AclTokenStub): string {
 function expiryText({ ExpirationTime }: AclTokenStub, nowMs: number): string {
   if (ExpirationTime === null) return ''
   return Date.parse(ExpirationTime) > nowMs ? ExpirationTime : 'expired'
+}
+
+export async function runRoleList({ client, flags, output }: CommandContext): Promise<number> {
+  const { data } = await client.v1.listAclRoles()
+  output.print(data, () => {
+    if (data.length === 0) return 'There are no roles that the token may read.'
+    const rows = data.map((role) => [
+      formatId(role.ID, flags.has('verbose')),
+      role.Name,
+      policyNames(role),
+      role.Description,
+    ])
+    return renderTable(['ID', 'Name', 'Policies', 'Description'], rows)
+  })
+  return EXIT_CODES.ok
+}
+
+export async function runRoleRead(invocation: CommandContext): Promise<number> {
+  const role = await findRole(invocation)
+  invocation.output.print(role, () => roleText(role))
+  return EXIT_CODES.ok
+}
+
+export async function runRoleCreate({ client, flags, output }: CommandContext): Promise<number> {
+  const Name = flags.string('name')
+  const policies = flags.strings('policy')
+  if (Name === undefined || policies.length === 0) {
+    throw new UsageError('a role needs --name and at least one --policy.')
+  }
+  const Policies = policies.map((policy) => ({ Name: policy }))
+  const body = { Name, Description: flags.string('description') ?? '', Policies }
+  const { data } = await client.v1.createAclRole({ body })
+  output.print(data, () => roleText(data))
+  return EXIT_CODES.ok
+}
+
+export async function runRoleUpdate(invocation: CommandContext): Promise<number> {
+  const { client, flags, output } = invocation
+  const { ID, Name, Description, Policies } = await findRole(invocation)
+  const policies = flags.strings('policy').map((policy) => ({ Name: policy }))
+  const body = {
+    ID,
+    Name: flags.string('name') ?? Name,
+    Description: flags.string('description') ?? Description,
+    Policies: policies.length === 0 ? Policies : policies,
+  }
+  const { data } = await client.v1.updateAclRole({ params: { role_id: ID }, body })
+  output.print(data, () => roleText(data))
+  return EXIT_CODES.ok
+}
+
+export async function runRoleDelete(invocation: CommandContext): Promise<number> {
+  const { client, output } = invocation
+  const { ID, Name } = await findRole(invocation)
+  await client.v1.deleteAclRole({ params: { role_id: ID } })
+  output.printLine(`Role "${Name}" is deleted.`)
+  return EXIT_CODES.ok
+}
+
+/** Finds the role with the ID or name in the first argument. */
+async function findRole({ args, client }: CommandContext): Promise<AclRole> {
+  const given = args[0] ?? ''
+  const link = roleLink(given)
+  const found = await undefinedIfNotFound(() =>
+    'ID' in link
+      ? client.v1.readAclRole({ params: { role_id: link.ID } })
+      : client.v1.readAclRoleByName({ params: { role_name: given } }),
+  )
+  if (found !== undefined) return found.data
+  throw new CommandError(`There is no role "${given}".`, {
+    code: EXIT_CODES.missing,
+    hint: 'For a list, run "reeve acl role list".',
+  })
+}
+
+function roleText(role: AclRole): string {
+  return renderFields([
+    ['ID', role.ID],
+    ['Name', role.Name],
+    ['Description', role.Description],
+    ['Policies', policyNames(role)],
+  ])
+}
+
+function policyNames({ Policies }: AclRole): string {
+  return Policies.map(({ Name }) => Name).join(', ')
 }

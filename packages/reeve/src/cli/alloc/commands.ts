@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const ALLOC: ArgumentSpec = {
   usage: '<ALLOC>',
   help: 'an allocation: ID or prefix, JOB, JOB/GROUP or JOB/GROUP[INDEX]',
-  completes: 'allocation',
+  completionKind: 'allocation',
 }
 const OPTIONAL_ALLOC: ArgumentSpec = { ...ALLOC, usage: '[ALLOC]' }
 const OPTIONAL_TASK: ArgumentSpec = { usage: '[TASK]', help: 'the name of a task' }
@@ -11,7 +11,7 @@ const OPTIONAL_TASK: ArgumentSpec = { usage: '[TASK]', help: 'the name of a task
 const JOB: FlagSpec = {
   usage: '--job <JOB>',
   help: 'a running allocation of this job instead of ALLOC',
-  completes: 'job',
+  completionKind: 'job',
 }
 const INSTANCE: readonly FlagSpec[] = [
   JOB,
@@ -27,7 +27,7 @@ const TAIL: readonly FlagSpec[] = [
   { usage: '-c, --bytes <COUNT>', help: 'start with the last bytes' },
 ]
 
-/** Of everything that runs inside a task. */
+/** Flags of all commands that open a session in a task. */
 export const SESSION_FLAGS: readonly FlagSpec[] = [
   {
     usage: '-i, --interactive',
@@ -57,7 +57,7 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: [
       { usage: '--all', help: 'include terminal allocations' },
-      { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+      { usage: '--job <JOB>', help: 'only those of this job', completionKind: 'job' },
       VERBOSE,
     ],
     isRead: true,
@@ -105,8 +105,8 @@ export const allocCommands: readonly CommandSpec[] = [
     ],
     args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
     flags: [...SESSION_FLAGS, TASK, ...INSTANCE],
-    passesRest: true,
-    load: async () => (await import('./exec.ts')).runAllocExec,
+    passThroughArgs: true,
+    load: async () => (await import('./attach.ts')).runAllocExec,
   },
   {
     path: 'alloc checks',
@@ -122,7 +122,7 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: INSTANCE,
     isRead: true,
-    load: async () => (await import('./checks.ts')).runAllocChecks,
+    load: async () => (await import('./status.ts')).runAllocChecks,
   },
   {
     path: 'alloc cp',
@@ -136,11 +136,11 @@ export const allocCommands: readonly CommandSpec[] = [
       { line: 'reeve alloc cp --task server seed.sql 8a7f:/local/seed.sql', says: 'upload a file' },
     ],
     args: [
-      { usage: '<FROM>', help: 'a path here, or ALLOC:PATH', completes: 'file' },
-      { usage: '<TO>', help: 'a path here, or ALLOC:PATH', completes: 'file' },
+      { usage: '<FROM>', help: 'a path here, or ALLOC:PATH', completionKind: 'file' },
+      { usage: '<TO>', help: 'a path here, or ALLOC:PATH', completionKind: 'file' },
     ],
     flags: [TASK],
-    load: async () => (await import('./cp.ts')).runAllocCp,
+    load: async () => (await import('./files.ts')).runAllocCp,
   },
   {
     path: 'alloc port-forward',
@@ -237,7 +237,7 @@ export const allocCommands: readonly CommandSpec[] = [
       ...INSTANCE,
     ],
     isRead: true,
-    load: async () => (await import('./fs.ts')).runAllocFs,
+    load: async () => (await import('./files.ts')).runAllocFs,
   },
   {
     path: 'alloc stats',
@@ -252,6 +252,6 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: [ONE_TASK, ...INSTANCE],
     isRead: true,
-    load: async () => (await import('./stats.ts')).runAllocStats,
+    load: async () => (await import('./status.ts')).runAllocStats,
   },
 ]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { EscapeReader } from './escape.ts'
+import { EscapeDetector } from './attach.ts'
 
 const cases = [
   { name: 'passes what is typed', typed: ['ls -l\r'], sent: 'ls -l\r', leaves: false },
@@ -18,7 +18,7 @@ const cases = [
 
 for (const { name, escape, typed, sent, leaves } of cases)
   test(`escape: ${name}`, () => {
-    const reader = new EscapeReader(escape === null ? undefined : (escape ?? '~'))
+    const reader = new EscapeDetector(escape === null ? undefined : (escape ?? '~'))
     const read = typed.map((text) => reader.read(Buffer.from(text)))
     assert.equal(Buffer.concat(read.map(({ send }) => send)).toString(), sent)
     assert.equal(read.at(-1)?.isLeaving, leaves)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { parseInstance } from './find-allocation.ts'
+import { parseSelector } from './find-allocation.ts'
 
 const whole = (job: string, index?: number) => ({ job, group: undefined, index })
 
@@ -20,4 +20,4 @@ const cases = [
   { text: 'web[x]', readings: [whole('web[x]')] },
 ]
 for (const { text, readings } of cases)
-  test(`parseInstance: ${text}`, () => assert.deepEqual(parseInstance(text), readings))
+  test(`parseInstance: ${text}`, () => assert.deepEqual(parseSelector(text), readings))

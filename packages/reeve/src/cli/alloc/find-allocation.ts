@@ -1,25 +1,24 @@
 import type { ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
-import { findById, isIdPrefix } from '../find-id.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { resolveIdPrefix, isIdPrefix } from '../resolve.ts'
 
 export type AllocationStub = ItemOf<'listAllocations'>
 
-/** The allocation that a person names: by ID, ID prefix, or as `job/group[index]`. */
+/** Finds an allocation by ID, ID prefix, or as `job/group[index]`. */
 export async function findAllocation(
-  invocation: Invocation,
-  given: string,
+  invocation: CommandContext,
+  input: string,
 ): Promise<AllocationStub> {
-  const readings = parseInstance(given)
-  if (!isIdPrefix(given)) return await instanceOf(invocation, readings)
+  const selectors = parseSelector(input)
+  if (!isIdPrefix(input)) return await findBySelector(invocation, selectors)
   try {
-    return await findAllocationById(invocation, given)
+    return await findAllocationById(invocation, input)
   } catch (thrown) {
     // A job may be called `cafe`, which could also be the prefix of an ID.
-    const isMissing = thrown instanceof CommandFailure && thrown.code === EXIT_CODES.missing
-    if (!isMissing || given.includes('-')) throw thrown
-    return await instanceOf(invocation, readings).catch(() => {
+    const isMissing = thrown instanceof CommandError && thrown.code === EXIT_CODES.missing
+    if (!isMissing || input.includes('-')) throw thrown
+    return await findBySelector(invocation, selectors).catch(() => {
       throw thrown
     })
   }
@@ -27,28 +26,28 @@ export async function findAllocation(
 
 /** IDs are unique across namespaces, so no namespace is needed to find an allocation. */
 async function findAllocationById(
-  { client, settings, signal }: Invocation,
+  { client, settings, signal }: CommandContext,
   given: string,
 ): Promise<AllocationStub> {
   const namespace = settings.namespace ?? '*'
-  return await findById({
+  return await resolveIdPrefix({
     noun: 'allocation',
-    given,
-    lists: 'reeve alloc status',
+    input: given,
+    listCommand: 'reeve alloc status',
     search: (prefix) => client.pages('listAllocations', { query: { prefix, namespace }, signal }),
     describe: ({ Name, ClientStatus, Namespace }) => `${Name} in ${Namespace}, ${ClientStatus}`,
   })
 }
 
-/** The allocation given as argument, or with `--job` a running one of that job. */
-export async function chosenAllocation(
-  invocation: Invocation,
+/** Finds the allocation of the argument, or with `--job` a running allocation of that job. */
+export async function resolveAllocation(
+  invocation: CommandContext,
   given: string | undefined,
 ): Promise<AllocationStub> {
   const { flags } = invocation
-  const job = flags.text('job')
-  const selected = { group: flags.text('group'), index: flags.whole('index') }
-  if (job !== undefined) return await instanceOf(invocation, [{ job, ...selected }])
+  const job = flags.string('job')
+  const selected = { group: flags.string('group'), index: flags.integer('index') }
+  if (job !== undefined) return await findBySelector(invocation, [{ job, ...selected }])
   if (selected.group !== undefined || selected.index !== undefined) {
     throw new UsageError('--group and --index need --job, or write JOB/GROUP[INDEX].')
   }
@@ -60,8 +59,8 @@ export async function chosenAllocation(
   return await findAllocation(invocation, given)
 }
 
-/** Selects an allocation of a job. */
-interface Instance {
+/** Selects allocations by job, group and index. */
+interface AllocationSelector {
   readonly job: string
   readonly group: string | undefined
   readonly index: number | undefined
@@ -71,33 +70,33 @@ interface Instance {
  * What `web`, `web/api`, `web/api[1]` or `web[1]` may mean, the likelier reading first: the ID of a
  * job may contain slashes too.
  */
-export function parseInstance(text: string): readonly Instance[] {
+export function parseSelector(text: string): readonly AllocationSelector[] {
   const [, name = text, digits] = /^(.+?)\[(\d{1,9})\]$/.exec(text) ?? []
   const index = digits === undefined ? undefined : Number(digits)
   const slash = name.lastIndexOf('/')
-  const whole = { job: name, group: undefined, index }
-  if (slash <= 0) return [whole]
-  return [whole, { job: name.slice(0, slash), group: name.slice(slash + 1), index }]
+  const wholeName = { job: name, group: undefined, index }
+  if (slash <= 0) return [wholeName]
+  return [wholeName, { job: name.slice(0, slash), group: name.slice(slash + 1), index }]
 }
 
-/** The running allocation that was placed last: it runs the newest version of the job. */
-async function instanceOf(
-  invocation: Invocation,
-  readings: readonly Instance[],
+/** Finds the newest running allocation, which runs the newest version of the job. */
+async function findBySelector(
+  invocation: CommandContext,
+  readings: readonly AllocationSelector[],
 ): Promise<AllocationStub> {
   const { client } = invocation
   for (const instance of readings) {
     const params = { job_id: instance.job }
     const { data } = await client.v1.listJobAllocations({ params })
-    if (data.length > 0) return newestOf(invocation, instance, data)
+    if (data.length > 0) return newestRunning(invocation, instance, data)
   }
   const instance = readings.at(-1) ?? { job: '', group: undefined, index: undefined }
-  return newestOf(invocation, instance, [])
+  return newestRunning(invocation, instance, [])
 }
 
-function newestOf(
-  { settings }: Invocation,
-  { job, group, index }: Instance,
+function newestRunning(
+  { settings }: CommandContext,
+  { job, group, index }: AllocationSelector,
   allocations: readonly AllocationStub[],
 ): AllocationStub {
   const running = allocations.filter(({ ClientStatus }) => ClientStatus === 'running')
@@ -110,7 +109,7 @@ function newestOf(
   const withIndex = index === undefined ? '' : ` with index ${index}`
   const where = `job "${job}" in namespace "${settings.namespace ?? 'default'}"`
   const names = running.map(({ Name }) => Name).toSorted()
-  throw new CommandFailure(`No allocation${ofGroup}${withIndex} of ${where} is running.`, {
+  throw new CommandError(`No allocation${ofGroup}${withIndex} of ${where} is running.`, {
     code: EXIT_CODES.missing,
     hint:
       names.length > 0
@@ -119,9 +118,9 @@ function newestOf(
   })
 }
 
-/** The named task, or the only one. */
-export function chosenTask(allocation: AllocationStub, given: string | undefined): string {
-  const tasks = tasksOf(allocation)
+/** Returns the given task, or the only one of the allocation. */
+export function resolveTask(allocation: AllocationStub, given: string | undefined): string {
+  const tasks = taskNames(allocation)
   const [only] = tasks
   if (given === undefined && only !== undefined && tasks.length === 1) return only
   if (given === undefined) {
@@ -130,18 +129,18 @@ export function chosenTask(allocation: AllocationStub, given: string | undefined
     )
   }
   if (tasks.includes(given)) return given
-  throw new CommandFailure(`Allocation ${allocation.Name} has no task "${given}".`, {
+  throw new CommandError(`Allocation ${allocation.Name} has no task "${given}".`, {
     code: EXIT_CODES.missing,
     hint: `It has ${tasks.join(', ')}.`,
   })
 }
 
 /** Names of the tasks, sorted. */
-function tasksOf({ TaskStates, TaskResources }: AllocationStub): readonly string[] {
+function taskNames({ TaskStates, TaskResources }: AllocationStub): readonly string[] {
   return Object.keys({ ...TaskResources, ...TaskStates }).toSorted()
 }
 
 /** The parameters of a request about an allocation. */
-export function callFor({ ID, Namespace }: AllocationStub) {
+export function allocationRequest({ ID, Namespace }: AllocationStub) {
   return { params: { alloc_id: ID }, query: { namespace: Namespace } }
 }

@@ -1,48 +1,56 @@
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { taskWriter } from '../output/printable.ts'
-import { copyFrames, gatheredFrames, type WriteBytes } from './copy.ts'
-import { callFor, chosenAllocation, chosenTask, type AllocationStub } from './find-allocation.ts'
-import { lastLines } from './tail.ts'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES } from '../errors.ts'
+import { createOutputWriter } from '../output/printable.ts'
+import { copyFrames, collectFrames, type WriteBytes, lastLines } from './streams.ts'
+import {
+  allocationRequest,
+  resolveAllocation,
+  resolveTask,
+  type AllocationStub,
+} from './find-allocation.ts'
 
 const TYPES = ['stdout', 'stderr'] as const
 type LogType = (typeof TYPES)[number]
 
-interface LogName {
+interface LogSource {
   readonly allocation: AllocationStub
   readonly task: string
   readonly type: LogType
 }
 
-/** What a task wrote: its output to ours, its errors to ours. */
-export async function runAllocLogs(invocation: Invocation): Promise<number> {
+/** `alloc logs`: prints the output of a task to standard output, its errors to standard error. */
+export async function runAllocLogs(invocation: CommandContext): Promise<number> {
   const { args, flags } = invocation
-  const rest = flags.text('job') === undefined ? args.slice(1) : args
-  const allocation = await chosenAllocation(invocation, args[0])
-  const task = chosenTask(allocation, flags.text('task') ?? rest[0])
-  const asked = TYPES.filter((type) => flags.has(type))
-  const logs = (asked.length === 0 ? TYPES : asked).map((type) => ({ allocation, task, type }))
-  await noteIfDisabled(invocation, allocation, task)
-  if (flags.has('follow')) await followAll(invocation, logs)
+  const rest = flags.string('job') === undefined ? args.slice(1) : args
+  const allocation = await resolveAllocation(invocation, args[0])
+  const task = resolveTask(allocation, flags.string('task') ?? rest[0])
+  const requestedTypes = TYPES.filter((type) => flags.has(type))
+  const logs = (requestedTypes.length === 0 ? TYPES : requestedTypes).map((type) => ({
+    allocation,
+    task,
+    type,
+  }))
+  await noticeIfLogsDisabled(invocation, allocation, task)
+  if (flags.has('follow')) await followLogs(invocation, logs)
   else for (const log of logs) await copyLog(invocation, log, invocation.signal)
   return EXIT_CODES.ok
 }
 
-/** Nothing will ever come: without a word, who waits takes the task for a silent one. */
-async function noteIfDisabled(
-  { client, output }: Invocation,
+/** Prints a notice if the task has no logs: otherwise following them would hang silently. */
+async function noticeIfLogsDisabled(
+  { client, output }: CommandContext,
   allocation: AllocationStub,
   task: string,
 ): Promise<void> {
-  const { data } = await client.v1.readAllocation(callFor(allocation))
+  const { data } = await client.v1.readAllocation(allocationRequest(allocation))
   const { TaskGroups } = data.Job
   const tasks = TaskGroups.flatMap((group) => group.Tasks)
   if (tasks.some(({ Name, LogConfig }) => Name === task && LogConfig.Disabled))
-    output.note(`Its job keeps no logs of task "${task}": logs { disabled = true }.`)
+    output.printNotice(`Its job keeps no logs of task "${task}": logs { disabled = true }.`)
 }
 
-/** When one of them fails nobody would see the other one end. */
-async function followAll(invocation: Invocation, logs: readonly LogName[]): Promise<void> {
+/** Follows all logs; the failure of one stream stops the others. */
+async function followLogs(invocation: CommandContext, logs: readonly LogSource[]): Promise<void> {
   const failed = new AbortController()
   const signal = AbortSignal.any([invocation.signal, failed.signal])
   await Promise.all(
@@ -55,36 +63,42 @@ async function followAll(invocation: Invocation, logs: readonly LogName[]): Prom
   )
 }
 
-async function copyLog(invocation: Invocation, log: LogName, signal: AbortSignal): Promise<void> {
+async function copyLog(
+  invocation: CommandContext,
+  log: LogSource,
+  signal: AbortSignal,
+): Promise<void> {
   const { flags, host, output } = invocation
-  const lines = flags.whole('tail')
-  const bytes = flags.whole('bytes')
-  const write: WriteBytes = taskWriter(host, log.type)
-  const frames = (wish: LogWish) => framesOf(invocation, log, { ...wish, signal })
-  const readTail = (count: number) => gatheredFrames(frames({ fromEnd: count, follow: false }))
+  const lines = flags.integer('tail')
+  const bytes = flags.integer('bytes')
+  const write: WriteBytes = createOutputWriter(host, log.type)
+  const frames = (wish: LogRange) => openLogFrames(invocation, log, { ...wish, signal })
+  const readTail = (count: number) => collectFrames(frames({ fromEnd: count, follow: false }))
   const follow = flags.has('follow')
   if (lines === undefined) {
-    const note = (what: string): void => output.note(what)
+    const note = (what: string): void => output.printNotice(what)
     return await copyFrames(frames({ fromEnd: bytes, follow }), write, note)
   }
   const tail = await lastLines(lines, readTail)
   if (!follow) return await write(tail)
-  await copyFrames(frames({ fromEnd: tail.length, follow }), write, (what) => output.note(what))
+  await copyFrames(frames({ fromEnd: tail.length, follow }), write, (what) =>
+    output.printNotice(what),
+  )
 }
 
-interface LogWish {
-  /** Undefined begins at the start. */
+interface LogRange {
+  /** Bytes before the end at which to start; undefined starts at the beginning. */
   readonly fromEnd: number | undefined
   readonly follow: boolean
   readonly signal?: AbortSignal
 }
 
-function framesOf(
-  { client }: Invocation,
-  { allocation, task, type }: LogName,
-  { fromEnd, follow, signal }: LogWish,
+function openLogFrames(
+  { client }: CommandContext,
+  { allocation, task, type }: LogSource,
+  { fromEnd, follow, signal }: LogRange,
 ) {
-  const { params, query } = callFor(allocation)
+  const { params, query } = allocationRequest(allocation)
   const where = fromEnd === undefined ? {} : { origin: 'end', offset: fromEnd }
   return client.frames('streamLogs', {
     params,

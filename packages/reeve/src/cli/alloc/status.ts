@@ -1,31 +1,37 @@
-import { failureOf } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { findAllocation, callFor, type AllocationStub } from './find-allocation.ts'
-import { allocationTable } from './allocation-table.ts'
-import { allocationText } from './allocation-text.ts'
-import { readFailure } from './failure-text.ts'
+import { type CheckResult, failureOf, type ResourceUsage } from '@reeve/contract'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES } from '../errors.ts'
+import { statusStyle } from '../output/color.ts'
+import { formatAge, formatSize, renderTable } from '../output/format.ts'
+import {
+  findAllocation,
+  allocationRequest,
+  type AllocationStub,
+  resolveAllocation,
+  resolveTask,
+} from './find-allocation.ts'
+import { formatAllocation, formatAllocationTable, readFailureReport } from './allocation-text.ts'
 
-export async function runAllocStatus(invocation: Invocation): Promise<number> {
+export async function runAllocStatus(invocation: CommandContext): Promise<number> {
   const [given] = invocation.args
   if (given === undefined) await listAllocations(invocation)
   else await showAllocation(invocation, given)
   return EXIT_CODES.ok
 }
 
-async function listAllocations(invocation: Invocation): Promise<void> {
+async function listAllocations(invocation: CommandContext): Promise<void> {
   const { client, flags, output, signal } = invocation
-  const query = { filter: filterOf(flags.text('job'), flags.has('all')), reverse: true }
+  const query = { filter: filterOf(flags.string('job'), flags.has('all')), reverse: true }
   const found: AllocationStub[] = []
   for await (const one of client.pages('listAllocations', { query, signal })) found.push(one)
-  output.show(found, () =>
+  output.print(found, () =>
     found.length === 0
       ? 'There are no allocations. "reeve job run" places some; --all shows ended ones too.'
-      : allocationTable(found, invocation),
+      : formatAllocationTable(found, invocation),
   )
 }
 
-/** Ended allocations are many and seldom looked for. */
+/** Builds the filter. Terminal allocations are omitted by default, because there are many. */
 function filterOf(job: string | undefined, isAll: boolean): string | undefined {
   const parts = [
     ...(job === undefined ? [] : [`JobID == ${JSON.stringify(job)}`]),
@@ -34,13 +40,92 @@ function filterOf(job: string | undefined, isAll: boolean): string | undefined {
   return parts.length === 0 ? undefined : parts.join(' and ')
 }
 
-async function showAllocation(invocation: Invocation, given: string): Promise<void> {
+async function showAllocation(invocation: CommandContext, given: string): Promise<void> {
   const { client, output } = invocation
   const found = await findAllocation(invocation, given)
-  const { data } = await client.v1.readAllocation(callFor(found))
+  const { data } = await client.v1.readAllocation(allocationRequest(found))
   const isFailing = failureOf(data, invocation.host.nowMs()) !== undefined
-  const failure = isFailing ? await readFailure(invocation, data) : undefined
-  output.show(failure === undefined ? data : { ...data, FailureReport: failure }, () =>
-    allocationText(data, failure, invocation),
+  const failure = isFailing ? await readFailureReport(invocation, data) : undefined
+  output.print(failure === undefined ? data : { ...data, FailureReport: failure }, () =>
+    formatAllocation(data, failure, invocation),
   )
+}
+
+/** `alloc stats`: prints the current and the reserved resources of an allocation. */
+export async function runAllocStats(invocation: CommandContext): Promise<number> {
+  const { args, client, flags, output } = invocation
+  const allocation = await resolveAllocation(invocation, args[0])
+  const named = flags.string('task')
+  const task = named === undefined ? undefined : resolveTask(allocation, named)
+  const { params, query } = allocationRequest(allocation)
+  const { data } = await client.v1.readAllocationStats({ params, query: { ...query, task } })
+  output.print(data, () => {
+    const tasks = Object.entries(data.Tasks).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const rows = tasks.map(([name, { ResourceUsage }]) => {
+      const asked = allocation.TaskResources?.[name]
+      return usageRow(name, ResourceUsage, asked)
+    })
+    if (rows.length === 0) return 'No task runs.'
+    const sum = rows.length > 1 ? [usageRow('all', data.ResourceUsage, undefined)] : []
+    const heading = ['Task', 'CPU', 'Reserved', 'CPU %', 'Memory', 'Reserved', 'Peak']
+    return renderTable(heading, [...rows, ...sum])
+  })
+  return EXIT_CODES.ok
+}
+
+interface ReservedResources {
+  readonly CPU: number
+  readonly MemoryMB: number
+}
+
+function usageRow(
+  name: string,
+  { CpuStats, MemoryStats }: ResourceUsage,
+  reserved: ReservedResources | undefined,
+) {
+  const used = MemoryStats.Usage > 0 ? MemoryStats.Usage : MemoryStats.RSS
+  return [
+    name,
+    `${Math.round(CpuStats.TotalTicks)} MHz`,
+    reserved === undefined ? '' : `${reserved.CPU} MHz`,
+    CpuStats.Percent.toFixed(1),
+    formatSize(used),
+    reserved === undefined ? '' : `${reserved.MemoryMB} MiB`,
+    MemoryStats.MaxUsage > 0 ? formatSize(MemoryStats.MaxUsage) : '',
+  ]
+}
+
+/** `alloc checks`: prints the latest result of each health check; exits with 1 while one fails. */
+export async function runAllocChecks(invocation: CommandContext): Promise<number> {
+  const { args, client, output } = invocation
+  const allocation = await resolveAllocation(invocation, args[0])
+  const { data } = await client.v1.readAllocationChecks(allocationRequest(allocation))
+  const results = Object.values(data).toSorted(byService)
+  output.print(data, () =>
+    results.length === 0
+      ? `Allocation ${allocation.Name} has no health checks.`
+      : formatChecks(results, invocation),
+  )
+  return results.some(({ Status }) => Status === 'failure') ? EXIT_CODES.failed : EXIT_CODES.ok
+}
+
+function byService(a: CheckResult, b: CheckResult): number {
+  const [one, other] = [`${a.Service}\0${a.Check}\0${a.ID}`, `${b.Service}\0${b.Check}\0${b.ID}`]
+  return one < other ? -1 : 1
+}
+
+function formatChecks(results: readonly CheckResult[], { host, output }: CommandContext): string {
+  const rows = results.map((result) => [
+    result.Service,
+    result.Check,
+    result.Task ?? '',
+    output.paint(statusStyle(result.Status), result.Status),
+    result.StatusCode === undefined ? '' : String(result.StatusCode),
+    `${formatAge(host.nowMs() - result.Timestamp * 1000)} ago`,
+  ])
+  const failures = results.filter(({ Status }) => Status === 'failure')
+  const details = failures.map(
+    ({ Service, Check, Output }) => `\nCheck "${Check}" of service "${Service}":\n${Output}\n`,
+  )
+  return `${renderTable(['Service', 'Check', 'Task', 'Status', 'Code', 'Checked'], rows)}${details.join('')}`
 }

@@ -18,7 +18,7 @@ export const completionCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve __complete job status we', says: 'jobs whose ID starts with "we"' }],
     args: [{ usage: '[WORDS...]', help: 'the words typed so far, the last one incomplete' }],
     isHidden: true,
-    passesRest: true,
+    passThroughArgs: true,
     load: async () => (await import('./complete.ts')).runComplete,
   },
 ]

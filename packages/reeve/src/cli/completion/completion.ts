@@ -1,10 +1,9 @@
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
 
 /**
- * Each asks the program with the words up to the cursor. Where it has nothing to offer, bash and
- * zsh fall back to file names.
+ * Scripts that call `__complete` with the words up to the cursor. Without completions, bash and zsh
+ * fall back to file names.
  */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_reeve() {
@@ -32,7 +31,7 @@ complete -c reeve -a '(__reeve_offers)'
 `,
 }
 
-export async function runCompletion({ args, host }: Invocation): Promise<number> {
+export async function runCompletion({ args, host }: CommandContext): Promise<number> {
   const [shell = ''] = args
   if (!Object.hasOwn(SCRIPTS, shell)) {
     throw new UsageError(`SHELL is one of ${Object.keys(SCRIPTS).join(', ')}, not "${shell}".`)

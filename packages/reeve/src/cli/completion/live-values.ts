@@ -1,75 +1,87 @@
-import type { Completes, Invocation } from '../command.ts'
-import type { Offer } from './offers.ts'
+import type { CompletionKind, CommandContext } from '../command.ts'
+import type { Completion } from './offers.ts'
 
-const OFFERS_MAX = 50
+const COMPLETIONS_MAX = 50
 
-/** What the server has that begins with what was typed. */
-export async function liveValues(
-  invocation: Invocation,
-  completes: Completes,
+/** Looks up objects on the server whose ID or name starts with the typed text. */
+export async function lookUpCompletions(
+  invocation: CommandContext,
+  completes: CompletionKind,
   typed: string,
-): Promise<readonly Offer[]> {
-  const offers = await LOOK_UPS[completes](invocation, typed)
+): Promise<readonly Completion[]> {
+  const offers = await LOOKUPS[completes](invocation, typed)
   return offers.filter(({ text }) => text.startsWith(typed))
 }
 
-type LookUp = (invocation: Invocation, typed: string) => Promise<readonly Offer[]>
+type Lookup = (invocation: CommandContext, typed: string) => Promise<readonly Completion[]>
 
-const LOOK_UPS: Readonly<Record<Completes, LookUp>> = {
-  // The shell knows files better.
+const LOOKUPS: Readonly<Record<CompletionKind, Lookup>> = {
+  // Shells complete file names themselves.
   file: async () => [],
   job: async (invocation, typed) => {
-    const query = { ...placeOf(invocation), prefix: typed, per_page: OFFERS_MAX }
+    const query = { ...namespaceQuery(invocation), prefix: typed, per_page: COMPLETIONS_MAX }
     const { data } = await invocation.client.v1.listJobs({ query })
-    return data.map((job) => ({ text: job.ID, says: `${job.Type}, ${job.Status}` }))
+    return data.map((job) => ({ text: job.ID, description: `${job.Type}, ${job.Status}` }))
   },
   allocation: async (invocation, typed) => {
-    const query = { ...placeOf(invocation), prefix: evenDigits(typed), per_page: OFFERS_MAX }
+    const query = {
+      ...namespaceQuery(invocation),
+      prefix: evenHexDigits(typed),
+      per_page: COMPLETIONS_MAX,
+    }
     const { data } = await invocation.client.v1.listAllocations({ query })
-    return data.map((one) => ({ text: one.ID, says: `${one.Name}, ${one.ClientStatus}` }))
+    return data.map((one) => ({ text: one.ID, description: `${one.Name}, ${one.ClientStatus}` }))
   },
   deployment: async (invocation, typed) => {
-    const query = { ...placeOf(invocation), prefix: evenDigits(typed), per_page: OFFERS_MAX }
+    const query = {
+      ...namespaceQuery(invocation),
+      prefix: evenHexDigits(typed),
+      per_page: COMPLETIONS_MAX,
+    }
     const { data } = await invocation.client.v1.listDeployments({ query })
-    return data.map((one) => ({ text: one.ID, says: `${one.JobID}, ${one.Status}` }))
+    return data.map((one) => ({ text: one.ID, description: `${one.JobID}, ${one.Status}` }))
   },
   evaluation: async (invocation, typed) => {
-    const query = { ...placeOf(invocation), prefix: evenDigits(typed), per_page: OFFERS_MAX }
+    const query = {
+      ...namespaceQuery(invocation),
+      prefix: evenHexDigits(typed),
+      per_page: COMPLETIONS_MAX,
+    }
     const { data } = await invocation.client.v1.listEvaluations({ query })
-    return data.map((one) => ({ text: one.ID, says: `${one.JobID}, ${one.Status}` }))
+    return data.map((one) => ({ text: one.ID, description: `${one.JobID}, ${one.Status}` }))
   },
   node: async ({ client }, typed) => {
-    const query = { prefix: evenDigits(typed), per_page: OFFERS_MAX }
+    const query = { prefix: evenHexDigits(typed), per_page: COMPLETIONS_MAX }
     const { data } = await client.v1.listNodes({ query })
-    return data.map((node) => ({ text: node.ID, says: `${node.Name}, ${node.Status}` }))
+    return data.map((node) => ({ text: node.ID, description: `${node.Name}, ${node.Status}` }))
   },
   'node-pool': async ({ client }, typed) => {
     const { data } = await client.v1.listNodePools({ query: { prefix: typed } })
-    return data.map((pool) => ({ text: pool.Name, says: pool.Description }))
+    return data.map((pool) => ({ text: pool.Name, description: pool.Description }))
   },
   volume: async (invocation, typed) => {
     const filter = `Name matches ${JSON.stringify(`^${typed.replaceAll(/[^\w-]/g, '.')}`)}`
-    const query = { ...placeOf(invocation), filter, per_page: OFFERS_MAX }
+    const query = { ...namespaceQuery(invocation), filter, per_page: COMPLETIONS_MAX }
     const { data } = await invocation.client.v1.listVolumes({ query })
     return data.map((volume) => ({
       text: volume.Name,
-      says: `${volume.PluginID}, ${volume.State}`,
+      description: `${volume.PluginID}, ${volume.State}`,
     }))
   },
   namespace: async ({ client }, typed) => {
     const { data } = await client.v1.listNamespaces({ query: { prefix: typed } })
-    return data.map((namespace) => ({ text: namespace.Name, says: namespace.Description }))
+    return data.map((namespace) => ({ text: namespace.Name, description: namespace.Description }))
   },
 }
 
-/** The namespace may stand in the words that are completed. */
-function placeOf({ args }: Invocation): { readonly namespace?: string } {
+/** Returns the namespace given on the command line that is being completed. */
+function namespaceQuery({ args }: CommandContext): { readonly namespace?: string } {
   const namespace = args[args.indexOf('--namespace') + 1]
   return args.includes('--namespace') && namespace !== undefined ? { namespace } : {}
 }
 
-/** Beginnings of ids have an even number of digits. */
-function evenDigits(typed: string): string {
+/** Removes an odd last digit: the API accepts ID prefixes with an even number of digits only. */
+function evenHexDigits(typed: string): string {
   const digits = typed.replaceAll('-', '')
   return digits.slice(0, digits.length - (digits.length % 2))
 }

@@ -1,7 +1,7 @@
-import type { Completable } from './offers.ts'
+import type { CompletableCommand } from './offers.ts'
 
-/** Commands that need no server and are described where the program begins. */
-export const LOCAL_COMMANDS: readonly Completable[] = [
+/** Commands that run without a server. Their specifications are in `main/commands.ts`. */
+export const LOCAL_COMMANDS: readonly CompletableCommand[] = [
   { path: 'agent', summary: 'Run an agent: a server, a node, or both.' },
   { path: 'completion', summary: 'Print a completion script for a shell.' },
   { path: 'config validate', summary: 'Validate configuration files.' },

@@ -1,48 +1,53 @@
-import type { ArgumentSpec, Completes, FlagSpec } from '../command.ts'
+import type { ArgumentSpec, CompletionKind, FlagSpec } from '../command.ts'
 
-/** What is offered, and what it is. */
-export interface Offer {
+/** A completion and its description. */
+export interface Completion {
   readonly text: string
-  readonly says: string
+  readonly description: string
 }
 
-/** The part of a command that completion looks at. */
-export interface Completable {
+/** The part of a command specification that completion uses. */
+export interface CompletableCommand {
   readonly path: string
   readonly summary: string
   readonly args?: readonly ArgumentSpec[]
   readonly flags?: readonly FlagSpec[]
 }
 
-export interface KnownCommands {
-  readonly known: readonly Completable[]
+export interface CommandTable {
+  readonly commands: readonly CompletableCommand[]
   readonly groups: Readonly<Record<string, string>>
 }
 
-interface Offers {
-  readonly offers: readonly Offer[]
-  /** What a server is asked for besides. */
-  readonly completes: Completes | undefined
+interface CompletionResult {
+  readonly completions: readonly Completion[]
+  /** The kind of objects to look up on the server, if any. */
+  readonly completes: CompletionKind | undefined
   /** The unfinished word. */
   readonly typed: string
 }
 
-/** What could stand in the place of the last word. */
-export function offersFor(line: readonly string[], commands: KnownCommands): Offers {
-  const typed = line.at(-1) ?? ''
-  const before = line.slice(0, -1)
-  // The longest path: `agent` is a command and the group of `agent monitor`.
-  const [command] = commands.known
+/** Returns the completions of the last word. */
+export function completionsFor(words: readonly string[], commands: CommandTable): CompletionResult {
+  const typed = words.at(-1) ?? ''
+  const before = words.slice(0, -1)
+  // The longest path wins: `agent` is both a command and the group of `agent monitor`.
+  const [command] = commands.commands
     .filter(({ path }) => isPathOf(path, before))
     .toSorted((a, b) => b.path.length - a.path.length)
   if (command === undefined) {
-    return { offers: begun(nextWords(before, commands), typed), completes: undefined, typed }
+    return {
+      completions: withPrefix(subcommandCompletions(before, commands), typed),
+      completes: undefined,
+      typed,
+    }
   }
   const rest = before.slice(command.path.split(' ').length)
-  const found = inside(command, rest, typed)
-  const members = rest.length === 0 ? begun(nextWords(before, commands), typed) : []
-  const below = members.filter(({ text }) => text !== '')
-  return { ...found, offers: [...below, ...found.offers], typed }
+  const found = completeArguments(command, rest, typed)
+  const members =
+    rest.length === 0 ? withPrefix(subcommandCompletions(before, commands), typed) : []
+  const subcommands = members.filter(({ text }) => text !== '')
+  return { ...found, completions: [...subcommands, ...found.completions], typed }
 }
 
 function isPathOf(path: string, words: readonly string[]): boolean {
@@ -50,41 +55,46 @@ function isPathOf(path: string, words: readonly string[]): boolean {
   return parts.every((part, at) => part === words[at])
 }
 
-function nextWords(before: readonly string[], { known, groups }: KnownCommands): readonly Offer[] {
-  const offers = new Map<string, Offer>()
-  for (const { path, summary } of known) {
+function subcommandCompletions(
+  before: readonly string[],
+  { commands, groups }: CommandTable,
+): readonly Completion[] {
+  const offers = new Map<string, Completion>()
+  for (const { path, summary } of commands) {
     const words = path.split(' ')
     if (!before.every((word, at) => word === words[at])) continue
     const text = words[before.length] ?? ''
     const isWhole = words.length === before.length + 1
     const group = groups[words.slice(0, before.length + 1).join(' ')] ?? ''
-    if (!offers.has(text)) offers.set(text, { text, says: isWhole ? summary : group })
+    if (!offers.has(text)) offers.set(text, { text, description: isWhole ? summary : group })
   }
   return [...offers.values()]
 }
 
-type Inside = Omit<Offers, 'typed'>
+type ArgumentCompletions = Omit<CompletionResult, 'typed'>
 
-function inside(
-  { args = [], flags = [] }: Completable,
+function completeArguments(
+  { args = [], flags = [] }: CompletableCommand,
   words: readonly string[],
   typed: string,
-): Inside {
+): ArgumentCompletions {
   const last = words.at(-1) ?? ''
-  const open = flags.find((flag) => takesValue(flag) && namesOf(flag).includes(last))
-  if (open !== undefined) return { offers: [], completes: open.completes }
+  const pendingFlag = flags.find((flag) => takesValue(flag) && namesOf(flag).includes(last))
+  if (pendingFlag !== undefined) return { completions: [], completes: pendingFlag.completionKind }
   if (typed.startsWith('-')) {
-    const offers = flags.flatMap((flag) => namesOf(flag).map((text) => ({ text, says: flag.help })))
-    return { offers: begun(offers, typed), completes: undefined }
+    const offers = flags.flatMap((flag) =>
+      namesOf(flag).map((text) => ({ text, description: flag.help })),
+    )
+    return { completions: withPrefix(offers, typed), completes: undefined }
   }
-  const place = operandsOf(words, flags)
-  const argument = args[Math.min(place, args.length - 1)]
-  const isThere = place < args.length || argument?.usage.includes('...') === true
-  return { offers: [], completes: isThere ? argument?.completes : undefined }
+  const position = countOperands(words, flags)
+  const argument = args[Math.min(position, args.length - 1)]
+  const isThere = position < args.length || argument?.usage.includes('...') === true
+  return { completions: [], completes: isThere ? argument?.completionKind : undefined }
 }
 
-/** How many arguments stand there already: neither flags nor their values. */
-function operandsOf(words: readonly string[], flags: readonly FlagSpec[]): number {
+/** Counts the positional arguments: words that are neither flags nor their values. */
+function countOperands(words: readonly string[], flags: readonly FlagSpec[]): number {
   return words.filter((word, at) => {
     if (word.startsWith('-')) return false
     const before = words[at - 1] ?? ''
@@ -101,6 +111,6 @@ function namesOf({ usage }: FlagSpec): readonly string[] {
   return usage.replace(/ <.*/, '').split(', ')
 }
 
-function begun(offers: readonly Offer[], typed: string): readonly Offer[] {
+function withPrefix(offers: readonly Completion[], typed: string): readonly Completion[] {
   return offers.filter(({ text }) => text.startsWith(typed))
 }

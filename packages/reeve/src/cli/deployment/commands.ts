@@ -3,11 +3,11 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const DEPLOYMENT: ArgumentSpec = {
   usage: '<DEPLOYMENT>',
   help: 'the ID of a deployment, or a prefix of it',
-  completes: 'deployment',
+  completionKind: 'deployment',
 }
 const DETACH: FlagSpec = { usage: '-d, --detach', help: 'do not watch the deployment' }
 const LIST_FLAGS: readonly FlagSpec[] = [
-  { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+  { usage: '--job <JOB>', help: 'only those of this job', completionKind: 'job' },
   { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
   { usage: '-v, --verbose', help: 'show full IDs' },
 ]
@@ -22,7 +22,7 @@ export const deploymentCommands: readonly CommandSpec[] = [
     ],
     flags: LIST_FLAGS,
     isRead: true,
-    load: async () => (await import('./list.ts')).runDeploymentList,
+    load: async () => (await import('./deployment.ts')).runDeploymentList,
   },
   {
     path: 'deployment status',
@@ -37,7 +37,7 @@ export const deploymentCommands: readonly CommandSpec[] = [
     args: [{ ...DEPLOYMENT, usage: '[DEPLOYMENT]' }],
     flags: [{ usage: '-w, --watch', help: 'watch until the deployment has ended' }, ...LIST_FLAGS],
     isRead: true,
-    load: async () => (await import('./status.ts')).runDeploymentStatus,
+    load: async () => (await import('./deployment.ts')).runDeploymentStatus,
   },
   {
     path: 'deployment promote',
@@ -48,7 +48,7 @@ export const deploymentCommands: readonly CommandSpec[] = [
     ],
     args: [DEPLOYMENT],
     flags: [{ usage: '--group <GROUP>', help: 'only this group', isRepeated: true }, DETACH],
-    load: async () => (await import('./change.ts')).runDeploymentPromote,
+    load: async () => (await import('./deployment.ts')).runDeploymentPromote,
   },
   {
     path: 'deployment fail',
@@ -56,14 +56,14 @@ export const deploymentCommands: readonly CommandSpec[] = [
       'Mark a deployment as failed; jobs with auto-revert roll back to the last stable version.',
     examples: [{ line: 'reeve deployment fail 086e', says: 'stop the rollout' }],
     args: [DEPLOYMENT],
-    load: async () => (await import('./change.ts')).runDeploymentFail,
+    load: async () => (await import('./deployment.ts')).runDeploymentFail,
   },
   {
     path: 'deployment pause',
     summary: 'Pause a deployment.',
     examples: [{ line: 'reeve deployment pause 086e', says: '"deployment resume" continues it' }],
     args: [DEPLOYMENT],
-    load: async () => (await import('./change.ts')).runDeploymentPause,
+    load: async () => (await import('./deployment.ts')).runDeploymentPause,
   },
   {
     path: 'deployment resume',
@@ -71,7 +71,7 @@ export const deploymentCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve deployment resume 086e', says: 'and watch it' }],
     args: [DEPLOYMENT],
     flags: [DETACH],
-    load: async () => (await import('./change.ts')).runDeploymentResume,
+    load: async () => (await import('./deployment.ts')).runDeploymentResume,
   },
   {
     path: 'deployment unblock',
@@ -84,6 +84,6 @@ export const deploymentCommands: readonly CommandSpec[] = [
     ],
     args: [DEPLOYMENT],
     flags: [DETACH],
-    load: async () => (await import('./change.ts')).runDeploymentUnblock,
+    load: async () => (await import('./deployment.ts')).runDeploymentUnblock,
   },
 ]

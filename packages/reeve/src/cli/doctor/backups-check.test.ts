@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backupFindings } from './backups-check.ts'
+import { backupFindings } from './server-checks.ts'
 
 const target = '/backups'
 const day = { interval_seconds: '86400', target, error: '', last_good: '2026-11-17T00:00:00Z' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { copiesFindings } from './copies-check.ts'
+import { replicationFindings } from './server-checks.ts'
 
 const cases = [
   { name: 'without other regions there is nothing to say', stats: undefined, states: [] },
@@ -32,7 +32,7 @@ const cases = [
 ]
 for (const { name, stats, states } of cases)
   test(`doctor: ${name}`, () => {
-    const found = copiesFindings(stats)
+    const found = replicationFindings(stats)
     assert.deepEqual(
       found.map(({ state }) => state),
       states,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limitsFindings } from './limits-check.ts'
+import { limitsFindings } from './server-checks.ts'
 
 const limit = (used: number, rejected: number) => [
   { Name: 'service_limit', Value: 10, Labels: { limit: 'connections' } },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AgentMember } from '@reeve/contract'
-import { serversFindings } from './servers-check.ts'
+import { serversFindings } from './server-checks.ts'
 
 type Case = readonly [
   name: string,

@@ -3,11 +3,11 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const EVAL: ArgumentSpec = {
   usage: '<EVAL>',
   help: 'the ID of an evaluation, or a prefix of it',
-  completes: 'evaluation',
+  completionKind: 'evaluation',
 }
 const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'show full IDs' }
 const LIST_FLAGS: readonly FlagSpec[] = [
-  { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+  { usage: '--job <JOB>', help: 'only those of this job', completionKind: 'job' },
   { usage: '--status <STATUS>', help: 'only those with this status' },
   { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
   { usage: '--count <NUMBER>', help: 'number of entries (default: 50)' },
@@ -24,7 +24,7 @@ export const evalCommands: readonly CommandSpec[] = [
     ],
     flags: LIST_FLAGS,
     isRead: true,
-    load: async () => (await import('./list.ts')).runEvalList,
+    load: async () => (await import('./evaluation.ts')).runEvalList,
   },
   {
     path: 'eval status',
@@ -48,7 +48,7 @@ export const evalCommands: readonly CommandSpec[] = [
       ...LIST_FLAGS,
     ],
     isRead: true,
-    load: async () => (await import('./status.ts')).runEvalStatus,
+    load: async () => (await import('./evaluation.ts')).runEvalStatus,
   },
   {
     path: 'eval explain',
@@ -63,7 +63,7 @@ export const evalCommands: readonly CommandSpec[] = [
       { usage: '--limit <NUMBER>', help: 'rejections shown per group (default: 20)' },
     ],
     isRead: true,
-    load: async () => (await import('./explain.ts')).runEvalExplain,
+    load: async () => (await import('./evaluation.ts')).runEvalExplain,
   },
   {
     path: 'eval delete',
@@ -76,6 +76,6 @@ export const evalCommands: readonly CommandSpec[] = [
     flags: [
       { usage: '--filter <EXPRESSION>', help: 'delete evaluations that match this expression' },
     ],
-    load: async () => (await import('./delete.ts')).runEvalDelete,
+    load: async () => (await import('./evaluation.ts')).runEvalDelete,
   },
 ]

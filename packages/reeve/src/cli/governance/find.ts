@@ -1,147 +1,148 @@
 import type { ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { chooseOne } from '../prefix.ts'
-import { organizationOf } from './organization.ts'
+import type { CommandContext } from '../command.ts'
+import { resolveOne } from '../resolve.ts'
+import { resolveOrganization } from './flags.ts'
 
-interface Named {
+interface NamedResource {
   readonly id: string
   readonly attributes: { readonly name: string }
 }
 
 interface NamedSearch<T> {
   readonly noun: string
-  /** An id or a name. */
-  readonly given: string
-  /** How ids of this kind begin. */
-  readonly prefix: string
-  /** The command that lists what there is. */
-  readonly lists: string
+  /** The ID or name from the command line. */
+  readonly input: string
+  /** The prefix of IDs of this kind. */
+  readonly idPrefix: string
+  /** The command that lists all resources of the kind. */
+  readonly listCommand: string
   readonly read: (id: string) => Promise<{ readonly data: { readonly data: T } }>
-  /** What has the text in its name. */
+  /** Lists resources whose name contains the text. */
   readonly search: () => Promise<AsyncIterable<T>>
 }
 
-/** The one resource that is meant by an id or by a name; names are equal whatever their case. */
-async function findNamed<T extends Named>(options: NamedSearch<T>): Promise<T> {
-  const { noun, given, prefix, lists, read, search } = options
-  if (given.startsWith(`${prefix}-`)) return (await read(given)).data.data
+/** Finds the resource with the ID or name. Names are compared case-insensitively. */
+async function findByIdOrName<T extends NamedResource>(options: NamedSearch<T>): Promise<T> {
+  const { noun, input, idPrefix, listCommand, read, search } = options
+  if (input.startsWith(`${idPrefix}-`)) return (await read(input)).data.data
   const found: T[] = []
-  const wanted = given.toLowerCase()
+  const wanted = input.toLowerCase()
   for await (const one of await search()) {
     if (one.attributes.name.toLowerCase() === wanted) found.push(one)
   }
-  return chooseOne({
+  return resolveOne({
     noun,
-    given,
-    found,
-    lists,
+    input,
+    matches: found,
+    listCommand,
     idOf: ({ attributes }) => attributes.name,
     describe: ({ id, attributes }) => `${id}  ${attributes.name}`,
   })
 }
 
 export async function findProject(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
 ): Promise<ItemOf<'listProjects'>> {
   const { client } = invocation
-  return await findNamed({
+  return await findByIdOrName({
     noun: 'project',
-    given,
-    prefix: 'prj',
-    lists: 'reeve project list',
+    input: given,
+    idPrefix: 'prj',
+    listCommand: 'reeve project list',
     read: (project_id) => client.v2.readProject({ params: { project_id } }),
     search: async () =>
       client.pages('listProjects', {
-        params: await organizationOf(invocation),
+        params: await resolveOrganization(invocation),
         query: { 'filter[names]': given },
       }),
   })
 }
 
 export async function findWorkspace(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
 ): Promise<ItemOf<'listWorkspaces'>> {
   const { client } = invocation
-  return await findNamed({
+  return await findByIdOrName({
     noun: 'workspace',
-    given,
-    prefix: 'ws',
-    lists: 'reeve workspace list',
+    input: given,
+    idPrefix: 'ws',
+    listCommand: 'reeve workspace list',
     read: (workspace_id) => client.v2.readWorkspace({ params: { workspace_id } }),
     search: async () =>
       client.pages('listWorkspaces', {
-        params: await organizationOf(invocation),
+        params: await resolveOrganization(invocation),
         query: { 'search[name]': given },
       }),
   })
 }
 
 export async function findTeam(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
 ): Promise<ItemOf<'listTeams'>> {
   const { client } = invocation
-  return await findNamed({
+  return await findByIdOrName({
     noun: 'team',
-    given,
-    prefix: 'team',
-    lists: 'reeve team list',
+    input: given,
+    idPrefix: 'team',
+    listCommand: 'reeve team list',
     read: (team_id) => client.v2.readTeam({ params: { team_id } }),
-    search: async () => client.pages('listTeams', { params: await organizationOf(invocation) }),
+    search: async () =>
+      client.pages('listTeams', { params: await resolveOrganization(invocation) }),
   })
 }
 
 export async function findPolicy(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
 ): Promise<ItemOf<'listOrganizationPolicies'>> {
   const { client } = invocation
-  return await findNamed({
+  return await findByIdOrName({
     noun: 'policy',
-    given,
-    prefix: 'pol',
-    lists: 'reeve policy list',
+    input: given,
+    idPrefix: 'pol',
+    listCommand: 'reeve policy list',
     read: (policy_id) => client.v2.readPolicy({ params: { policy_id } }),
     search: async () =>
       client.pages('listOrganizationPolicies', {
-        params: await organizationOf(invocation),
+        params: await resolveOrganization(invocation),
         query: { 'search[name]': given },
       }),
   })
 }
 
 export async function findPolicySet(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
 ): Promise<ItemOf<'listPolicySets'>> {
   const { client } = invocation
-  return await findNamed({
+  return await findByIdOrName({
     noun: 'policy set',
-    given,
-    prefix: 'polset',
-    lists: 'reeve policy-set list',
+    input: given,
+    idPrefix: 'polset',
+    listCommand: 'reeve policy-set list',
     read: (policy_set_id) => client.v2.readPolicySet({ params: { policy_set_id } }),
     search: async () =>
-      client.pages('listPolicySets', { params: await organizationOf(invocation) }),
+      client.pages('listPolicySets', { params: await resolveOrganization(invocation) }),
   })
 }
 
 export async function findVariableSet(
-  invocation: Invocation,
+  invocation: CommandContext,
   given: string,
 ): Promise<ItemOf<'listVariableSets'>> {
   const { client } = invocation
-  return await findNamed({
+  return await findByIdOrName({
     noun: 'variable set',
-    given,
-    prefix: 'varset',
-    lists: 'reeve varset list',
+    input: given,
+    idPrefix: 'varset',
+    listCommand: 'reeve varset list',
     read: (variable_set_id) => client.v2.readVariableSet({ params: { variable_set_id } }),
     search: async () =>
       client.pages('listVariableSets', {
-        params: await organizationOf(invocation),
+        params: await resolveOrganization(invocation),
         query: { q: given },
       }),
   })

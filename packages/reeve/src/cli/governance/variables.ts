@@ -1,15 +1,14 @@
 import { v2 } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
-import { inputBytes } from '../input.ts'
-import { table } from '../output/table.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { readStdin } from '../input.ts'
+import { renderTable } from '../output/format.ts'
 
 /** Variables of runs: those of workspaces and of variable sets have the same commands. */
 
 type Attributes = v2.WorkspaceVariable['attributes']
 
-export interface ShownVariable {
+export interface VariableRecord {
   readonly id: string
   readonly attributes: Attributes
 }
@@ -17,7 +16,7 @@ export interface ShownVariable {
 type Category = Attributes['category']
 
 /** Attributes of a request; what is absent stays as it is. */
-export interface VariableWish {
+export interface VariableInput {
   readonly key: string
   readonly category: Category
   readonly value: string
@@ -27,49 +26,49 @@ export interface VariableWish {
 }
 
 /** The calls that a command needs, for one workspace or one set. */
-export interface VariableCalls {
+export interface VariableApi {
   /** How the owner is named in messages: `The workspace`. */
   readonly owner: string
-  list(): Promise<readonly ShownVariable[]>
-  create(attributes: VariableWish): Promise<unknown>
-  update(id: string, attributes: VariableWish): Promise<unknown>
+  list(): Promise<readonly VariableRecord[]>
+  create(attributes: VariableInput): Promise<unknown>
+  update(id: string, attributes: VariableInput): Promise<unknown>
   delete(id: string): Promise<unknown>
 }
 
 const [INPUT, ENVIRONMENT] = v2.VARIABLE_CATEGORIES
 
-function categoryOf({ flags }: Invocation): Category {
+function categoryOf({ flags }: CommandContext): Category {
   return flags.has('env') ? ENVIRONMENT : INPUT
 }
 
 /** Sets each `KEY=VALUE`; a key alone reads its value from standard input. */
 export async function setVariables(
-  invocation: Invocation,
-  calls: VariableCalls,
+  invocation: CommandContext,
+  calls: VariableApi,
   words: readonly string[],
 ): Promise<number> {
   const { flags } = invocation
   const category = categoryOf(invocation)
-  const description = flags.text('description')
-  const wishes: VariableWish[] = []
+  const description = flags.string('description')
+  const inputs: VariableInput[] = []
   for (const word of words)
-    wishes.push({
-      ...(await pairOf(invocation, word, words.length)),
+    inputs.push({
+      ...(await parseVariable(invocation, word, words.length)),
       category,
       ...(flags.has('hcl') ? { hcl: true } : {}),
       ...(flags.has('sensitive') ? { sensitive: true } : {}),
       ...(description === undefined ? {} : { description }),
     })
   const known = await calls.list()
-  for (const wish of wishes) {
-    const existing = find(known, wish)
-    await (existing === undefined ? calls.create(wish) : calls.update(existing.id, wish))
+  for (const input of inputs) {
+    const existing = findVariable(known, input)
+    await (existing === undefined ? calls.create(input) : calls.update(existing.id, input))
   }
   return await listVariables(invocation, calls)
 }
 
-async function pairOf(
-  invocation: Invocation,
+async function parseVariable(
+  invocation: CommandContext,
   word: string,
   count: number,
 ): Promise<{ readonly key: string; readonly value: string }> {
@@ -80,29 +79,29 @@ async function pairOf(
     throw new UsageError(
       `"${word}" has no value: KEY alone reads standard input, and must be the only one.`,
     )
-  const bytes = await inputBytes(invocation, v2.PARAMETER_VALUE_LENGTH_MAX)
+  const bytes = await readStdin(invocation, v2.PARAMETER_VALUE_LENGTH_MAX)
   return { key: word, value: new TextDecoder().decode(bytes).replace(/\n$/, '') }
 }
 
-function find(
-  known: readonly ShownVariable[],
-  { key, category }: Pick<VariableWish, 'key' | 'category'>,
-): ShownVariable | undefined {
+function findVariable(
+  known: readonly VariableRecord[],
+  { key, category }: Pick<VariableInput, 'key' | 'category'>,
+): VariableRecord | undefined {
   return known.find(({ attributes }) => attributes.key === key && attributes.category === category)
 }
 
 /** Deletes variables by key, all or none of them. */
 export async function unsetVariables(
-  invocation: Invocation,
-  calls: VariableCalls,
+  invocation: CommandContext,
+  calls: VariableApi,
   keys: readonly string[],
 ): Promise<number> {
   const category = categoryOf(invocation)
   const known = await calls.list()
   const found = keys.map((key) => {
-    const variable = find(known, { key, category })
+    const variable = findVariable(known, { key, category })
     if (variable !== undefined) return variable
-    throw new CommandFailure(`${calls.owner} has no ${kindText(category)} variable "${key}".`, {
+    throw new CommandError(`${calls.owner} has no ${formatCategory(category)} variable "${key}".`, {
       code: EXIT_CODES.missing,
     })
   })
@@ -111,30 +110,30 @@ export async function unsetVariables(
 }
 
 export async function listVariables(
-  { output }: Invocation,
-  calls: Pick<VariableCalls, 'list' | 'owner'>,
+  { output }: CommandContext,
+  calls: Pick<VariableApi, 'list' | 'owner'>,
 ): Promise<number> {
   const all = await calls.list()
-  output.show(all, () =>
+  output.print(all, () =>
     all.length === 0 ? `${calls.owner} has no variables.` : variableTable(all),
   )
   return EXIT_CODES.ok
 }
 
-function variableTable(all: readonly ShownVariable[]): string {
-  const row = ({ attributes }: ShownVariable): readonly string[] => [
+function variableTable(all: readonly VariableRecord[]): string {
+  const row = ({ attributes }: VariableRecord): readonly string[] => [
     attributes.key,
-    kindText(attributes.category),
-    valueText(attributes),
+    formatCategory(attributes.category),
+    formatValue(attributes),
     attributes.description ?? '',
   ]
-  return table(['Key', 'Kind', 'Value', 'Description'], all.map(row))
+  return renderTable(['Key', 'Kind', 'Value', 'Description'], all.map(row))
 }
 
-function kindText(category: Category): string {
+function formatCategory(category: Category): string {
   return category === ENVIRONMENT ? 'environment' : 'input'
 }
 
-export function valueText({ sensitive, value }: Pick<Attributes, 'sensitive' | 'value'>): string {
+export function formatValue({ sensitive, value }: Pick<Attributes, 'sensitive' | 'value'>): string {
   return sensitive ? '(sensitive)' : (value ?? '')
 }

@@ -1,10 +1,9 @@
 import { ApiError, type Client } from '@reeve/sdk'
 import type { Fields, Omission } from './import-plan.ts'
-import { mapLimited } from './import-source.ts'
-import { fieldsInOurNames, type PeerNames } from './peer-names.ts'
-import { collected, refusalOf } from './workload-inventory.ts'
+import { mapConcurrently, type PeerNames, translateFields } from './source.ts'
+import { collect, rejectionMessage } from './workload-inventory.ts'
 
-/** A record with the things that it names by their names: ids mean nothing elsewhere. */
+/** A record that refers to others by name, because IDs differ between installations. */
 export interface GovernanceRecord {
   readonly id: string
   readonly name: string
@@ -12,18 +11,18 @@ export interface GovernanceRecord {
 }
 
 export interface TaggedRecord extends GovernanceRecord {
-  /** Of its own, by key. */
+  /** Tags of the record itself, by key. */
   readonly tags: Fields
 }
 
 export interface WorkspaceRecord extends TaggedRecord {
   readonly project: string
-  /** Keys and categories: values are not carried over. */
+  /** Keys and categories. Values are not imported. */
   readonly variables: readonly { readonly key: string; readonly category: string }[]
 }
 
 export interface PolicyRecord extends GovernanceRecord {
-  /** Undefined: nothing was uploaded. */
+  /** Undefined if no code was uploaded. */
   readonly code: string | undefined
 }
 
@@ -41,7 +40,7 @@ export interface PolicySetRecord extends GovernanceRecord {
 /** The access of a team to a project or workspace. */
 export interface AccessRecord extends GovernanceRecord {
   readonly team: string
-  readonly place: string
+  readonly target: string
 }
 
 export interface OrganizationInventory {
@@ -60,26 +59,28 @@ export interface OrganizationInventory {
   readonly gaps: readonly Omission[]
 }
 
-/** An installation that is read. */
+/** The installation to import from. */
 export interface GovernanceSource {
   readonly client: Client
-  /** JSON at a path that this API does not have; undefined where the installation has none. */
+  /** Reads JSON at a path that this API does not have; undefined if the source has none. */
   readonly get: (path: string) => Promise<unknown>
-  /** Their names of members and values, with ours. */
+  /** Names of fields and values at the source, with ours. */
   readonly names: Pick<PeerNames, 'fields' | 'values'>
 }
 
-/** Reads the organizations of these names; all that the token sees without any. */
+/** Reads the organizations with these names, or all that the token may see. */
 export async function readGovernance(
   source: GovernanceSource,
-  wanted: readonly string[],
+  names: readonly string[],
 ): Promise<readonly OrganizationInventory[]> {
-  const all = await collected(source.client.pages('listOrganizations'))
-  const folded = new Set(wanted.map((name) => name.toLowerCase()))
-  const chosen = all.filter(({ id }) => folded.size === 0 || folded.has(id.toLowerCase()))
+  const all = await collect(source.client.pages('listOrganizations'))
+  const lowerCaseNames = new Set(names.map((name) => name.toLowerCase()))
+  const selected = all.filter(
+    ({ id }) => lowerCaseNames.size === 0 || lowerCaseNames.has(id.toLowerCase()),
+  )
   const inventories: OrganizationInventory[] = []
-  for (const { id, attributes } of chosen)
-    inventories.push(await readOrganization(source, id, fieldsInOurNames(source.names, attributes)))
+  for (const { id, attributes } of selected)
+    inventories.push(await readOrganization(source, id, translateFields(source.names, attributes)))
   return inventories
 }
 
@@ -94,7 +95,7 @@ async function readOrganization(
     try {
       return await list()
     } catch (thrown) {
-      const reason = `The source does not show them: ${refusalOf(thrown)}`
+      const reason = `The source does not show them: ${rejectionMessage(thrown)}`
       gaps.push({ kind, name: `${name}/*`, reason })
       return []
     }
@@ -102,7 +103,7 @@ async function readOrganization(
   const params = { organization_name: name }
   const projects = await read('project', () => readProjects(source, name))
   const teams = await read('team', async () =>
-    (await collected(client.pages('listTeams', { params }))).map((one) => record(source, one)),
+    (await collect(client.pages('listTeams', { params }))).map((one) => toRecord(source, one)),
   )
   const workspaces = await read('workspace', () => readWorkspaces(source, name, projects))
   const policies = await read('policy', () => readPolicies(source, name))
@@ -115,8 +116,8 @@ async function readOrganization(
     workspaces,
     policies,
     reservedTagKeys: await read('reserved-tag-key', async () =>
-      (await collected(client.pages('listReservedTagKeys', { params }))).map((one) =>
-        record(source, one, 'key'),
+      (await collect(client.pages('listReservedTagKeys', { params }))).map((one) =>
+        toRecord(source, one, 'key'),
       ),
     ),
     projectAccesses: await read('team-project', () => readProjectAccesses(source, places)),
@@ -133,12 +134,12 @@ interface ApiResource {
   readonly relationships?: object
 }
 
-function record(
+function toRecord(
   { names }: GovernanceSource,
   { id, attributes: theirs }: ApiResource,
   nameField = 'name',
 ): GovernanceRecord {
-  const attributes = fieldsInOurNames(names, theirs)
+  const attributes = translateFields(names, theirs)
   const name = attributes[nameField]
   return { id, name: typeof name === 'string' ? name : id, attributes }
 }
@@ -146,10 +147,10 @@ function record(
 async function readProjects(source: GovernanceSource, organization: string) {
   const { client } = source
   const params = { organization_name: organization }
-  const all = await collected(client.pages('listProjects', { params }))
-  return await mapLimited(all, async (project): Promise<TaggedRecord> => {
+  const all = await collect(client.pages('listProjects', { params }))
+  return await mapConcurrently(all, async (project): Promise<TaggedRecord> => {
     const { data } = await client.v2.listProjectTagBindings({ params: { project_id: project.id } })
-    return { ...record(source, project), tags: tagsOf(data.data) }
+    return { ...toRecord(source, project), tags: tagsOf(data.data) }
   })
 }
 
@@ -168,14 +169,14 @@ async function readWorkspaces(
 ) {
   const { client } = source
   const params = { organization_name: organization }
-  const all = await collected(client.pages('listWorkspaces', { params }))
-  return await mapLimited(all, async (workspace): Promise<WorkspaceRecord> => {
+  const all = await collect(client.pages('listWorkspaces', { params }))
+  return await mapConcurrently(all, async (workspace): Promise<WorkspaceRecord> => {
     const { data } = await client.v2.listWorkspaceTagBindings({
       params: { workspace_id: workspace.id },
     })
     const projectId = workspace.relationships.project.data.id
     return {
-      ...record(source, workspace),
+      ...toRecord(source, workspace),
       project: projects.find(({ id }) => id === projectId)?.name ?? '',
       tags: tagsOf(data.data),
       variables: variablesOf(
@@ -185,9 +186,9 @@ async function readWorkspaces(
   })
 }
 
-/** A workspace has variables at installations that execute runs. */
+/** Reads workspace variables, which only installations that execute runs have. */
 function variablesOf(document: unknown): WorkspaceRecord['variables'] {
-  return itemsAt(document, 'data').map((item) => {
+  return arrayMember(document, 'data').map((item) => {
     const attributes = memberOf(item, 'attributes')
     const [key, category] = [memberOf(attributes, 'key'), memberOf(attributes, 'category')]
     return { key: String(key), category: String(category) }
@@ -198,7 +199,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-function itemsAt(value: unknown, name: string): readonly unknown[] {
+function arrayMember(value: unknown, name: string): readonly unknown[] {
   const items = memberOf(value, name)
   return Array.isArray(items) ? items : []
 }
@@ -206,9 +207,9 @@ function itemsAt(value: unknown, name: string): readonly unknown[] {
 async function readPolicies(source: GovernanceSource, organization: string) {
   const { client } = source
   const params = { organization_name: organization }
-  const all = await collected(client.pages('listOrganizationPolicies', { params }))
-  return await mapLimited(all, async (policy): Promise<PolicyRecord> => ({
-    ...record(source, policy),
+  const all = await collect(client.pages('listOrganizationPolicies', { params }))
+  return await mapConcurrently(all, async (policy): Promise<PolicyRecord> => ({
+    ...toRecord(source, policy),
     code: await readCode(client, policy.id),
   }))
 }
@@ -223,64 +224,74 @@ async function readCode({ v2 }: Client, id: string): Promise<string | undefined>
   }
 }
 
-interface Places {
+interface OrganizationRecords {
   readonly teams: readonly GovernanceRecord[]
   readonly projects: readonly GovernanceRecord[]
   readonly workspaces: readonly GovernanceRecord[]
   readonly policies: readonly GovernanceRecord[]
 }
 
-async function readProjectAccesses(source: GovernanceSource, { teams, projects }: Places) {
-  const lists = await mapLimited(projects, async (project) => {
+async function readProjectAccesses(
+  source: GovernanceSource,
+  { teams, projects }: OrganizationRecords,
+) {
+  const lists = await mapConcurrently(projects, async (project) => {
     const query = { 'filter[project][id]': project.id }
-    const all = await collected(source.client.pages('listTeamProjectAccesses', { query }))
-    return all.map((one) => access(source, one, { teams, place: project }))
+    const all = await collect(source.client.pages('listTeamProjectAccesses', { query }))
+    return all.map((one) => toAccessRecord(source, one, { teams, place: project }))
   })
   return lists.flat()
 }
 
-async function readWorkspaceAccesses(source: GovernanceSource, { teams, workspaces }: Places) {
-  const lists = await mapLimited(workspaces, async (workspace) => {
+async function readWorkspaceAccesses(
+  source: GovernanceSource,
+  { teams, workspaces }: OrganizationRecords,
+) {
+  const lists = await mapConcurrently(workspaces, async (workspace) => {
     const query = { 'filter[workspace][id]': workspace.id }
-    const all = await collected(source.client.pages('listTeamWorkspaceAccesses', { query }))
-    return all.map((one) => access(source, one, { teams, place: workspace }))
+    const all = await collect(source.client.pages('listTeamWorkspaceAccesses', { query }))
+    return all.map((one) => toAccessRecord(source, one, { teams, place: workspace }))
   })
   return lists.flat()
 }
 
-function access(
+function toAccessRecord(
   source: GovernanceSource,
   resource: ApiResource,
   { teams, place }: { teams: readonly GovernanceRecord[]; place: GovernanceRecord },
 ): AccessRecord {
-  const [teamId] = idsOf(resource, 'team')
+  const [teamId] = relatedIds(resource, 'team')
   const team = teams.find(({ id }) => id === teamId)?.name ?? ''
-  const { id, attributes } = record(source, resource)
-  return { id, attributes, team, place: place.name, name: `${team} on ${place.name}` }
+  const { id, attributes } = toRecord(source, resource)
+  return { id, attributes, team, target: place.name, name: `${team} on ${place.name}` }
 }
 
-function idsOf({ relationships }: ApiResource, name: string): readonly string[] {
+function relatedIds({ relationships }: ApiResource, name: string): readonly string[] {
   const data = memberOf(memberOf(relationships, name), 'data')
   return [data ?? []].flat().map((one) => String(memberOf(one, 'id')))
 }
 
-async function readPolicySets(source: GovernanceSource, organization: string, places: Places) {
+async function readPolicySets(
+  source: GovernanceSource,
+  organization: string,
+  places: OrganizationRecords,
+) {
   const { client } = source
   const params = { organization_name: organization }
-  const all = await collected(client.pages('listPolicySets', { params }))
-  return await mapLimited(all, async (set): Promise<PolicySetRecord> => {
+  const all = await collect(client.pages('listPolicySets', { params }))
+  return await mapConcurrently(all, async (set): Promise<PolicySetRecord> => {
     const named = (relation: string, of: readonly GovernanceRecord[]) => {
-      const ids = new Set(idsOf(set, relation))
+      const ids = new Set(relatedIds(set, relation))
       return of
         .filter(({ id }) => ids.has(id))
         .map(({ name }) => name)
         .toSorted()
     }
-    const parameters = await collected(
+    const parameters = await collect(
       client.pages('listPolicySetParameters', { params: { policy_set_id: set.id } }),
     )
     return {
-      ...record(source, set),
+      ...toRecord(source, set),
       members: {
         policies: named('policies', places.policies),
         projects: named('projects', places.projects),
@@ -288,13 +299,13 @@ async function readPolicySets(source: GovernanceSource, organization: string, pl
         'project-exclusions': named('project-exclusions', places.projects),
         'workspace-exclusions': named('workspace-exclusions', places.workspaces),
       },
-      parameters: parameters.map((one) => record(source, one, 'key')),
+      parameters: parameters.map((one) => toRecord(source, one, 'key')),
     }
   })
 }
 
 async function readMembers(client: Client, organization: string): Promise<readonly string[]> {
   const params = { organization_name: organization }
-  const all = await collected(client.pages('listOrganizationMemberships', { params }))
+  const all = await collect(client.pages('listOrganizationMemberships', { params }))
   return all.map(({ attributes }) => attributes.email)
 }

@@ -1,12 +1,12 @@
 import { v2 } from '@reeve/contract'
 import {
-  carriedFields,
-  joinParts,
+  selectImportedFields,
+  mergePlans,
   planRecord,
   type Fields,
   type ImportPlan,
   type Omission,
-  type PlanPart,
+  type PartialPlan,
   type RecordRules,
 } from './import-plan.ts'
 import type {
@@ -31,30 +31,30 @@ export type GovernanceKind =
   | 'policy-set'
   | 'parameter'
 
-/** One record to write. What it refers to is named; the writer knows the ids of the target. */
+/** One record to write. References are names; the writer resolves them to IDs of the target. */
 export interface GovernanceWrite {
   readonly type: GovernanceKind
   readonly organization: string
   readonly name: string
-  /** Undefined: it is new. */
+  /** Undefined for a new record. */
   readonly id: string | undefined
   readonly attributes: Fields
   readonly tags?: Fields
   readonly project?: string
-  /** Of an access. */
+  /** Set for team access records. */
   readonly team?: string
-  readonly place?: string
-  /** Of a policy. */
+  readonly accessTarget?: string
+  /** Set for policies. */
   readonly code?: string | undefined
   readonly members?: PolicySetRecord['members']
-  /** Of a parameter. */
+  /** Set for policy set parameters. */
   readonly policySet?: string
 }
 
 export interface GovernanceImport {
   readonly source: readonly OrganizationInventory[]
   readonly target: readonly OrganizationInventory[]
-  /** Write over what differs. */
+  /** Overwrite differing values of the target. */
   readonly overwrite: boolean
 }
 
@@ -62,14 +62,14 @@ interface Schema {
   readonly properties: { readonly attributes: { readonly properties: object } }
 }
 
-/** All attributes that the target has besides those that are carried over are its own business. */
+/** Attributes of our schema. Those that are not imported are managed by the target. */
 function attributesOf({ properties }: Schema): readonly string[] {
   return Object.keys(properties.attributes.properties)
 }
 
 const ORGANIZATION: RecordRules = {
   kind: 'organization',
-  carried: [
+  importedFields: [
     'email',
     'allow-force-delete-workspaces',
     'user-tokens-enabled',
@@ -77,7 +77,7 @@ const ORGANIZATION: RecordRules = {
     'session-remember',
     'collaborator-auth-policy',
   ],
-  bookkeeping: [
+  ignoredFields: [
     ...attributesOf(v2.Organization),
     'plan-expired',
     'plan-is-trial',
@@ -96,29 +96,29 @@ const ORGANIZATION: RecordRules = {
 }
 const PROJECT: RecordRules = {
   kind: 'project',
-  carried: ['description', 'auto-destroy-activity-duration', 'tags'],
-  bookkeeping: [...attributesOf(v2.Project), 'is-unified', 'setting-overwrites'],
+  importedFields: ['description', 'auto-destroy-activity-duration', 'tags'],
+  ignoredFields: [...attributesOf(v2.Project), 'is-unified', 'setting-overwrites'],
   defaults: { 'default-execution-mode': 'remote' },
 }
 const RESERVED_TAG_KEY: RecordRules = {
   kind: 'reserved-tag-key',
-  carried: ['disable-overrides'],
-  bookkeeping: attributesOf(v2.ReservedTagKey),
+  importedFields: ['disable-overrides'],
+  ignoredFields: attributesOf(v2.ReservedTagKey),
 }
 const TEAM: RecordRules = {
   kind: 'team',
-  carried: ['visibility', 'allow-member-token-management', 'organization-access'],
-  bookkeeping: attributesOf(v2.Team),
+  importedFields: ['visibility', 'allow-member-token-management', 'organization-access'],
+  ignoredFields: attributesOf(v2.Team),
   reasons: { 'sso-team-id': 'Single sign-on is part of the server configuration.' },
 }
 const PROJECT_ACCESS: RecordRules = {
   kind: 'team-project',
-  carried: ['access', 'project-access', 'workspace-access'],
-  bookkeeping: attributesOf(v2.TeamProjectAccess),
+  importedFields: ['access', 'project-access', 'workspace-access'],
+  ignoredFields: attributesOf(v2.TeamProjectAccess),
 }
 const WORKSPACE: RecordRules = {
   kind: 'workspace',
-  carried: [
+  importedFields: [
     'description',
     'auto-apply',
     'auto-destroy-activity-duration',
@@ -128,7 +128,7 @@ const WORKSPACE: RecordRules = {
     'project',
     'tags',
   ],
-  bookkeeping: [
+  ignoredFields: [
     ...attributesOf(v2.Workspace),
     'apply-duration-average',
     'plan-duration-average',
@@ -154,7 +154,7 @@ const WORKSPACE: RecordRules = {
 }
 const WORKSPACE_ACCESS: RecordRules = {
   kind: 'team-workspace',
-  carried: [
+  importedFields: [
     'access',
     'runs',
     'variables',
@@ -164,16 +164,16 @@ const WORKSPACE_ACCESS: RecordRules = {
     'policy-overrides',
     'workspace-locking',
   ],
-  bookkeeping: attributesOf(v2.TeamWorkspaceAccess),
+  ignoredFields: attributesOf(v2.TeamWorkspaceAccess),
 }
 const POLICY: RecordRules = {
   kind: 'policy',
-  carried: ['kind', 'description', 'query', 'enforcement-level', 'code'],
-  bookkeeping: attributesOf(v2.RunPolicy),
+  importedFields: ['kind', 'description', 'query', 'enforcement-level', 'code'],
+  ignoredFields: attributesOf(v2.RunPolicy),
 }
 const POLICY_SET: RecordRules = {
   kind: 'policy-set',
-  carried: [
+  importedFields: [
     'kind',
     'description',
     'global',
@@ -187,56 +187,62 @@ const POLICY_SET: RecordRules = {
     'project-exclusions',
     'workspace-exclusions',
   ],
-  bookkeeping: attributesOf(v2.PolicySet),
+  ignoredFields: attributesOf(v2.PolicySet),
   reasons: { 'vcs-repo': 'Sets do not follow a repository: let its pipeline upload them.' },
 }
 const PARAMETER: RecordRules = {
   kind: 'parameter',
-  carried: ['value'],
-  bookkeeping: [...attributesOf(v2.PolicySetParameter), 'hcl'],
+  importedFields: ['value'],
+  ignoredFields: [...attributesOf(v2.PolicySetParameter), 'hcl'],
 }
 
 /** Compares two governance installations. Pure: equal inventories give equal plans. */
 export function planGovernance(input: GovernanceImport): ImportPlan<GovernanceWrite> {
-  return joinParts(
+  return mergePlans(
     input.source.map((source) => {
       const isNamed = ({ name }: OrganizationInventory): boolean =>
         name.toLowerCase() === source.name.toLowerCase()
       const target = input.target.find(isNamed)
-      return joinParts(organizationParts({ source, target, overwrite: input.overwrite }))
+      return mergePlans(organizationParts({ source, target, overwrite: input.overwrite }))
     }),
   )
 }
 
-interface Pair {
+interface OrganizationPair {
   readonly source: OrganizationInventory
   readonly target: OrganizationInventory | undefined
   readonly overwrite: boolean
 }
 
-type Part = PlanPart<GovernanceWrite>
+type Part = PartialPlan<GovernanceWrite>
 
-function organizationParts(pair: Pair): readonly Part[] {
+function organizationParts(pair: OrganizationPair): readonly Part[] {
   const { source, target, overwrite } = pair
   const { name, attributes } = source
   const write = {
     ...({ type: 'organization', organization: name, name, id: target?.name } as const),
-    attributes: { name, ...carriedFields(ORGANIZATION, attributes) },
+    attributes: { name, ...selectImportedFields(ORGANIZATION, attributes) },
   }
-  const own = { name, source: attributes, target: target?.attributes, overwrite, write }
-  const teams = source.teams.filter(isNoOwners)
+  const organization = { name, source: attributes, target: target?.attributes, overwrite, write }
+  const teams = source.teams.filter(isNotOwners)
   const accesses = {
     project: source.projectAccesses.filter(({ team }) => team !== OWNERS),
     workspace: source.workspaceAccesses.filter(({ team }) => team !== OWNERS),
   }
   return [
     { omissions: source.gaps },
-    planRecord<GovernanceWrite>(ORGANIZATION, own),
+    planRecord<GovernanceWrite>(ORGANIZATION, organization),
     ...source.reservedTagKeys.map((one) =>
-      part(pair, RESERVED_TAG_KEY, { record: one, others: target?.reservedTagKeys, key: 'key' }),
+      planGovernanceRecord(pair, RESERVED_TAG_KEY, {
+        record: one,
+        targetRecords: target?.reservedTagKeys,
+        key: 'key',
+      }),
     ),
     ...source.projects.map((one) => projectPart(pair, one)),
-    ...teams.map((one) => part(pair, TEAM, { record: one, others: target?.teams })),
+    ...teams.map((one) =>
+      planGovernanceRecord(pair, TEAM, { record: one, targetRecords: target?.teams }),
+    ),
     ...accesses.project.map((one) =>
       accessPart(pair, PROJECT_ACCESS, { record: one, others: target?.projectAccesses }),
     ),
@@ -250,39 +256,49 @@ function organizationParts(pair: Pair): readonly Part[] {
   ]
 }
 
-/** Every organization has the team, with all rights. */
+/** The built-in team with all permissions. */
 const OWNERS = 'owners'
 
-function isNoOwners({ name }: GovernanceRecord): boolean {
+function isNotOwners({ name }: GovernanceRecord): boolean {
   return name !== OWNERS
 }
 
-interface Compared {
+interface RecordComparison {
   readonly record: GovernanceRecord
-  readonly others: readonly GovernanceRecord[] | undefined
-  /** The attribute that names it, `name` unless given. */
+  readonly targetRecords: readonly GovernanceRecord[] | undefined
+  /** The attribute with the name; defaults to `name`. */
   readonly key?: string
-  /** What is compared besides the attributes. */
-  readonly beside?: (one: GovernanceRecord) => Fields
+  /** Returns additional fields to compare. */
+  readonly additionalFields?: (one: GovernanceRecord) => Fields
   readonly write?: Partial<GovernanceWrite>
 }
 
-function part(pair: Pair, rules: RecordRules, compared: Compared): Part {
-  const { record, others = [], key = 'name', beside = () => ({}), write = {} } = compared
-  const other = others.find(({ name }) => name.toLowerCase() === record.name.toLowerCase())
+function planGovernanceRecord(
+  pair: OrganizationPair,
+  rules: RecordRules,
+  compared: RecordComparison,
+): Part {
+  const {
+    record,
+    targetRecords = [],
+    key = 'name',
+    additionalFields = () => ({}),
+    write = {},
+  } = compared
+  const other = targetRecords.find(({ name }) => name.toLowerCase() === record.name.toLowerCase())
   const organization = pair.source.name
-  const source = { ...record.attributes, ...beside(record) }
-  const whole = Object.keys(beside(record))
-  const attributes = Object.entries(carriedFields(rules, source)).filter(
-    ([field]) => !whole.includes(field),
+  const source = { ...record.attributes, ...additionalFields(record) }
+  const additionalNames = Object.keys(additionalFields(record))
+  const attributes = Object.entries(selectImportedFields(rules, source)).filter(
+    ([field]) => !additionalNames.includes(field),
   )
   return planRecord<GovernanceWrite>(rules, {
     name: `${organization}/${record.name}`,
     source,
-    target: other && { ...other.attributes, ...beside(other) },
+    target: other && { ...other.attributes, ...additionalFields(other) },
     overwrite: pair.overwrite,
     write: {
-      // The kinds of the rules are those of the writes.
+      // Proof: the kinds of the rules are those of the writes.
       type: rules.kind as GovernanceKind,
       organization,
       name: record.name,
@@ -293,27 +309,27 @@ function part(pair: Pair, rules: RecordRules, compared: Compared): Part {
   })
 }
 
-function projectPart(pair: Pair, project: TaggedRecord): Part {
-  return part(pair, PROJECT, {
+function projectPart(pair: OrganizationPair, project: TaggedRecord): Part {
+  return planGovernanceRecord(pair, PROJECT, {
     record: project,
-    others: pair.target?.projects,
-    beside: (one) => ({ tags: tagsOf(one) }),
+    targetRecords: pair.target?.projects,
+    additionalFields: (one) => ({ tags: tagsOf(one) }),
     write: { tags: project.tags },
   })
 }
 
 function tagsOf(record: GovernanceRecord): unknown {
-  // A tag without a value is a tag: it must not count as nothing.
+  // A tag without a value must not compare as an empty value.
   const tags = 'tags' in record ? Object.entries(Object(record.tags)) : []
   return tags.map(([key, value]) => `${key}=${String(value)}`).toSorted()
 }
 
-function workspacePart(pair: Pair, workspace: WorkspaceRecord): Part {
+function workspacePart(pair: OrganizationPair, workspace: WorkspaceRecord): Part {
   const { project, tags, variables } = workspace
-  const made = part(pair, WORKSPACE, {
+  const made = planGovernanceRecord(pair, WORKSPACE, {
     record: workspace,
-    others: pair.target?.workspaces,
-    beside: (one) => ({ tags: tagsOf(one), project: Reflect.get(one, 'project') }),
+    targetRecords: pair.target?.workspaces,
+    additionalFields: (one) => ({ tags: tagsOf(one), project: Reflect.get(one, 'project') }),
     write: { tags, project },
   })
   const secrets = variables.map(({ key, category }): Omission => ({
@@ -325,17 +341,17 @@ function workspacePart(pair: Pair, workspace: WorkspaceRecord): Part {
 }
 
 function accessPart(
-  pair: Pair,
+  pair: OrganizationPair,
   rules: RecordRules,
   { record, others }: { record: AccessRecord; others: readonly AccessRecord[] | undefined },
 ): Part {
-  // The single values follow from the level, and can be given with `custom` only.
+  // Individual permissions follow from the level and may be set for `custom` only.
   const isCustom = record.attributes['access'] === 'custom'
-  const compared = isCustom ? rules : { ...rules, carried: ['access'] }
-  const made = part(pair, compared, {
+  const compared = isCustom ? rules : { ...rules, importedFields: ['access'] }
+  const made = planGovernanceRecord(pair, compared, {
     record,
-    others,
-    write: { team: record.team, place: record.place },
+    targetRecords: others,
+    write: { team: record.team, accessTarget: record.target },
   })
   const actions = made.actions?.map((action) => {
     const { name: _, ...attributes } = action.write.attributes
@@ -344,27 +360,27 @@ function accessPart(
   return { ...made, ...(actions === undefined ? {} : { actions }) }
 }
 
-function policyPart(pair: Pair, policy: PolicyRecord): Part {
-  return part(pair, POLICY, {
+function policyPart(pair: OrganizationPair, policy: PolicyRecord): Part {
+  return planGovernanceRecord(pair, POLICY, {
     record: policy,
-    others: pair.target?.policies,
-    beside: (one) => ({ code: Reflect.get(one, 'code') }),
+    targetRecords: pair.target?.policies,
+    additionalFields: (one) => ({ code: Reflect.get(one, 'code') }),
     write: { code: policy.code },
   })
 }
 
-function policySetPart(pair: Pair, set: PolicySetRecord): Part {
+function policySetPart(pair: OrganizationPair, set: PolicySetRecord): Part {
   const other = pair.target?.policySets.find(({ name }) => name === set.name)
   const item = { kind: 'policy-set', name: `${pair.source.name}/${set.name}` }
-  const made = part(pair, POLICY_SET, {
+  const made = planGovernanceRecord(pair, POLICY_SET, {
     record: set,
-    others: pair.target?.policySets,
-    beside: (one) => ({ ...Object(Reflect.get(one, 'members')) }),
+    targetRecords: pair.target?.policySets,
+    additionalFields: (one) => ({ ...Object(Reflect.get(one, 'members')) }),
     write: { members: set.members },
   })
   const isVersioned = set.attributes['versioned'] === true
   const archive = 'Its archive cannot be read back: upload it with "reeve policy-set upload".'
-  return joinParts<GovernanceWrite>([
+  return mergePlans<GovernanceWrite>([
     made,
     { omissions: isVersioned ? [{ ...item, field: 'versions', reason: archive }] : [] },
     ...set.parameters.map((parameter) => parameterPart(pair, { set, other, parameter })),
@@ -377,15 +393,15 @@ interface ParameterPlace {
   readonly parameter: GovernanceRecord
 }
 
-function parameterPart(pair: Pair, { set, other, parameter }: ParameterPlace): Part {
+function parameterPart(pair: OrganizationPair, { set, other, parameter }: ParameterPlace): Part {
   if (parameter.attributes['sensitive'] === true) {
     const name = `${pair.source.name}/${set.name}/${parameter.name}`
     const reason = 'A sensitive value is not shown: set the parameter by hand.'
     return { secrets: [{ kind: 'parameter', name, reason }] }
   }
-  const made = part(pair, PARAMETER, {
+  const made = planGovernanceRecord(pair, PARAMETER, {
     record: parameter,
-    others: other?.parameters,
+    targetRecords: other?.parameters,
     key: 'key',
     write: { policySet: set.name },
   })

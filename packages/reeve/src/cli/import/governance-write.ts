@@ -3,7 +3,7 @@ import type { Fields } from './import-plan.ts'
 import type { OrganizationInventory, GovernanceRecord } from './governance-inventory.ts'
 import type { GovernanceKind, GovernanceWrite } from './governance-plan.ts'
 
-/** The ids of the target by kind, organization and name; records that are created are added. */
+/** IDs of target records by kind, organization and name, including newly created ones. */
 export class TargetIds {
   readonly #ids = new Map<string, string>()
 
@@ -25,11 +25,11 @@ export class TargetIds {
   }
 
   add(kind: GovernanceKind, record: { organization: string; name: string; id: string }): void {
-    this.#ids.set(keyOf(kind, record.organization, record.name), record.id)
+    this.#ids.set(idKey(kind, record.organization, record.name), record.id)
   }
 
   find(kind: GovernanceKind, organization: string, name: string): string | undefined {
-    return this.#ids.get(keyOf(kind, organization, name))
+    return this.#ids.get(idKey(kind, organization, name))
   }
 
   get(kind: GovernanceKind, organization: string, name: string): string {
@@ -39,11 +39,11 @@ export class TargetIds {
   }
 }
 
-function keyOf(kind: GovernanceKind, organization: string, name: string): string {
+function idKey(kind: GovernanceKind, organization: string, name: string): string {
   return `${kind} ${organization}/${name}`.toLowerCase()
 }
 
-/** What a record refers to was not written, because it failed itself or its kind is not shown. */
+/** A referenced record is missing, because it failed or its kind is not readable at the source. */
 export class MissingReference extends Error {
   override readonly name = 'MissingReference'
 
@@ -52,7 +52,7 @@ export class MissingReference extends Error {
   }
 }
 
-/** Writes one action. Repeated after a failure, an import goes on where it ended. */
+/** Writes one action. A repeated import continues after the last written record. */
 export async function writeGovernance(
   client: Client,
   ids: TargetIds,
@@ -61,7 +61,7 @@ export async function writeGovernance(
   const { type, organization, name } = write
   const id = await writers[type](client, ids, write)
   if (id !== undefined) ids.add(type, { organization, name, id })
-  // The default project comes with its organization.
+  // A new organization has a default project.
   if (type === 'organization' && write.id === undefined) await addProjects(client, ids, name)
 }
 
@@ -77,8 +77,8 @@ type Writer = (
   write: GovernanceWrite,
 ) => Promise<string | undefined>
 
-/** A request document of what the source says. */
-function document(type: string, write: GovernanceWrite, relationships?: object): never {
+/** Builds the request document from source attributes. */
+function requestDocument(type: string, write: GovernanceWrite, relationships?: object): never {
   const { attributes, tags } = write
   const bindings = Object.entries(tags ?? {}).map(([key, value]) => ({
     type: 'tag-bindings',
@@ -95,13 +95,13 @@ function toOne(type: string, id: string) {
 
 const writers: Readonly<Record<GovernanceKind, Writer>> = {
   async organization({ v2 }, _ids, write) {
-    const body = document('organizations', write)
+    const body = requestDocument('organizations', write)
     if (write.id === undefined) await v2.createOrganization({ body })
     else await v2.updateOrganization({ params: { organization_name: write.id }, body })
     return write.name
   },
   async project({ v2 }, ids, write) {
-    const body = document('projects', write)
+    const body = requestDocument('projects', write)
     // The default project was created together with its organization.
     const id = write.id ?? ids.find('project', write.organization, write.name)
     if (id !== undefined) {
@@ -112,24 +112,24 @@ const writers: Readonly<Record<GovernanceKind, Writer>> = {
     return (await v2.createProject({ params, body })).data.data.id
   },
   async 'reserved-tag-key'({ v2 }, _ids, write) {
-    const body = document('reserved-tag-keys', write)
+    const body = requestDocument('reserved-tag-keys', write)
     const params = { organization_name: write.organization }
     if (write.id === undefined) await v2.createReservedTagKey({ params, body })
     else await v2.updateReservedTagKey({ params: { reserved_tag_key_id: write.id }, body })
     return undefined
   },
   async team({ v2 }, _ids, write) {
-    const body = document('teams', write)
+    const body = requestDocument('teams', write)
     const params = { organization_name: write.organization }
     if (write.id === undefined) return (await v2.createTeam({ params, body })).data.data.id
     await v2.updateTeam({ params: { team_id: write.id }, body })
     return write.id
   },
   async 'team-project'({ v2 }, ids, write) {
-    const { organization, team = '', place = '', id } = write
-    const body = document('team-projects', write, {
+    const { organization, team = '', accessTarget = '', id } = write
+    const body = requestDocument('team-projects', write, {
       team: toOne('teams', ids.get('team', organization, team)),
-      project: toOne('projects', ids.get('project', organization, place)),
+      project: toOne('projects', ids.get('project', organization, accessTarget)),
     })
     if (id === undefined) await v2.createTeamProjectAccess({ body })
     else await v2.updateTeamProjectAccess({ params: { team_project_id: id }, body })
@@ -138,17 +138,17 @@ const writers: Readonly<Record<GovernanceKind, Writer>> = {
   async workspace({ v2 }, ids, write) {
     const { organization, project = '', id } = write
     const projectId = ids.get('project', organization, project)
-    const body = document('workspaces', write, { project: toOne('projects', projectId) })
+    const body = requestDocument('workspaces', write, { project: toOne('projects', projectId) })
     const params = { organization_name: organization }
     if (id === undefined) return (await v2.createWorkspace({ params, body })).data.data.id
     await v2.updateWorkspace({ params: { workspace_id: id }, body })
     return id
   },
   async 'team-workspace'({ v2 }, ids, write) {
-    const { organization, team = '', place = '', id } = write
-    const body = document('team-workspaces', write, {
+    const { organization, team = '', accessTarget = '', id } = write
+    const body = requestDocument('team-workspaces', write, {
       team: toOne('teams', ids.get('team', organization, team)),
-      workspace: toOne('workspaces', ids.get('workspace', organization, place)),
+      workspace: toOne('workspaces', ids.get('workspace', organization, accessTarget)),
     })
     if (id === undefined) await v2.createTeamWorkspaceAccess({ body })
     else await v2.updateTeamWorkspaceAccess({ params: { team_workspace_id: id }, body })
@@ -160,7 +160,7 @@ const writers: Readonly<Record<GovernanceKind, Writer>> = {
     const { organization, policySet = '', id } = write
     const policy_set_id = ids.get('policy-set', organization, policySet)
     const attributes: Fields = { ...write.attributes, category: 'policy-set' }
-    const body = document('vars', { ...write, attributes })
+    const body = requestDocument('vars', { ...write, attributes })
     if (id === undefined) await v2.createPolicySetParameter({ params: { policy_set_id }, body })
     else await v2.updatePolicySetParameter({ params: { policy_set_id, parameter_id: id }, body })
     return undefined
@@ -172,7 +172,7 @@ async function writePolicy(
   _ids: TargetIds,
   write: GovernanceWrite,
 ): Promise<string> {
-  const body = document('policies', write)
+  const body = requestDocument('policies', write)
   const params = { organization_name: write.organization }
   const id = write.id ?? (await v2.createPolicy({ params, body })).data.data.id
   const policy = { policy_id: id }
@@ -209,7 +209,7 @@ async function writePolicySet(
             'workspaces',
           ),
         }
-  const body = document('policy-sets', write, relationships)
+  const body = requestDocument('policy-sets', write, relationships)
   const params = { organization_name: organization }
   if (id === undefined) return (await v2.createPolicySet({ params, body })).data.data.id
   await v2.updatePolicySet({ params: { policy_set_id: id }, body })

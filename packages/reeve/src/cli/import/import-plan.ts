@@ -1,46 +1,46 @@
-/** One thing of an installation: a namespace, a job, a policy. */
+/** One object of an installation, such as a namespace, job or policy. */
 export interface Item {
   /** `namespace`, `job`, `policy-set` … */
   readonly kind: string
-  /** With what it belongs to: `prod/api`. */
+  /** The name with its parent, such as `prod/api`. */
   readonly name: string
 }
 
 export interface ImportAction<Write> extends Item {
   readonly do: 'create' | 'update'
-  /** More for people, such as `3 versions`. */
-  readonly note?: string
+  /** Additional text, such as `3 versions`. */
+  readonly details?: string
   readonly write: Write
 }
 
-/** Both installations have it, with other values. */
+/** A field with different values at source and target. */
 export interface Difference extends Item {
   readonly field: string
   readonly source: unknown
   readonly target: unknown
 }
 
-/** Something of the source that the target will not have. */
+/** A part of the source that is not imported. */
 export interface Omission extends Item {
-  /** Absent: all of it. */
+  /** Absent if the whole object is omitted. */
   readonly field?: string
   readonly reason: string
 }
 
-/** What an import does, what it leaves as it is, and what it cannot carry over. */
+/** The actions, differences and omissions of an import. */
 export interface ImportPlan<Write> {
-  /** In the order in which they are written: later ones refer to earlier ones. */
+  /** In write order: later actions refer to earlier ones. */
   readonly actions: readonly ImportAction<Write>[]
   readonly unchanged: readonly Item[]
   readonly differences: readonly Difference[]
   readonly omissions: readonly Omission[]
-  /** Their values cannot be read, or mean nothing elsewhere: somebody has to set them. */
+  /** Values that cannot be read, or are specific to the source, and must be set by hand. */
   readonly secrets: readonly Omission[]
 }
 
-export type PlanPart<Write> = Partial<ImportPlan<Write>>
+export type PartialPlan<Write> = Partial<ImportPlan<Write>>
 
-export function joinParts<Write>(parts: readonly PlanPart<Write>[]): ImportPlan<Write> {
+export function mergePlans<Write>(parts: readonly PartialPlan<Write>[]): ImportPlan<Write> {
   return {
     actions: parts.flatMap(({ actions = [] }) => actions),
     unchanged: parts.flatMap(({ unchanged = [] }) => unchanged),
@@ -52,17 +52,17 @@ export function joinParts<Write>(parts: readonly PlanPart<Write>[]): ImportPlan<
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** How records of one kind are carried over. */
+/** Import rules of one kind of record. */
 export interface RecordRules {
   readonly kind: string
-  readonly carried: readonly string[]
-  /** Means nothing at another installation: indexes, times, counts. */
-  readonly bookkeeping: readonly string[]
-  /** Why a field that is neither is not carried over, where more can be said than that. */
+  readonly importedFields: readonly string[]
+  /** Fields without a meaning elsewhere: indexes, times, counts. */
+  readonly ignoredFields: readonly string[]
+  /** Specific reasons for omitted fields. */
   readonly reasons?: Readonly<Record<string, string>>
-  /** Values of fields that the target does not have, where they say what the target does anyway. */
+  /** Values of unsupported fields that equal the behavior of the target. */
   readonly defaults?: Readonly<Record<string, unknown>>
-  /** Values that a report must not show. */
+  /** The values are secret and must not be reported. */
   readonly isHidden?: boolean
 }
 
@@ -70,21 +70,21 @@ interface RecordPair<Write> {
   readonly name: string
   readonly source: Fields
   readonly target: Fields | undefined
-  /** Whether what differs is written over. */
+  /** Overwrite differing values. */
   readonly overwrite: boolean
   readonly write: Write
 }
 
-/** Compares one record of both installations. */
+/** Compares a source record with its target and plans the action. */
 export function planRecord<Write>(
   rules: RecordRules,
   { name, source, target, overwrite, write }: RecordPair<Write>,
-): PlanPart<Write> {
+): PartialPlan<Write> {
   const item = { kind: rules.kind, name }
   const omissions = omittedFields(rules, source).map((omitted) => ({ ...item, ...omitted }))
   if (target === undefined) return { actions: [{ ...item, do: 'create', write }], omissions }
-  const differences = rules.carried
-    .filter((field) => !isSame(source[field], target[field]))
+  const differences = rules.importedFields
+    .filter((field) => !isEquivalent(source[field], target[field]))
     .map((field) => ({
       ...item,
       field,
@@ -99,34 +99,36 @@ export function planRecord<Write>(
 const HIDDEN = '(hidden)'
 
 function omittedFields(
-  { carried, bookkeeping, reasons = {}, defaults = {} }: RecordRules,
+  { importedFields, ignoredFields, reasons = {}, defaults = {} }: RecordRules,
   source: Fields,
 ): readonly Pick<Omission, 'field' | 'reason'>[] {
-  const known = new Set([...carried, ...bookkeeping])
+  const known = new Set([...importedFields, ...ignoredFields])
   return Object.entries(source)
     .filter(([field, value]) => !known.has(field) && !isEmpty(value))
-    .filter(([field, value]) => !isSame(value, defaults[field]))
+    .filter(([field, value]) => !isEquivalent(value, defaults[field]))
     .map(([field]) => ({ field, reason: reasons[field] ?? 'The target has no such field.' }))
 }
 
-/** The fields that a kind carries over, without the empty ones: those get the target's defaults. */
-export function carriedFields({ carried }: RecordRules, source: Fields): Fields {
-  const entries = carried.map((field) => [field, source[field]] as const)
+/** Returns the non-empty imported fields; for empty ones the target uses its defaults. */
+export function selectImportedFields({ importedFields }: RecordRules, source: Fields): Fields {
+  const entries = importedFields.map((field) => [field, source[field]] as const)
   return Object.fromEntries(entries.filter(([, value]) => !isEmpty(value)))
 }
 
-/** Installations differ in how they say "nothing": null, an empty text, list or object, or zero. */
+/**
+ * Installations represent "empty" differently: null, an empty text, list or object, false, or zero.
+ */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === false || value === 0)
     return true
   return typeof value === 'object' && Object.values(value).every(isEmpty)
 }
 
-/** Whether two values mean the same, whatever the order of their members. */
-function isSame(a: unknown, b: unknown): boolean {
+/** Compares two values, ignoring the order of members and representations of "empty". */
+function isEquivalent(a: unknown, b: unknown): boolean {
   if (isEmpty(a) && isEmpty(b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
   if (Array.isArray(a) !== Array.isArray(b)) return false
   const names = new Set([...Object.keys(a), ...Object.keys(b)])
-  return [...names].every((name) => isSame(Reflect.get(a, name), Reflect.get(b, name)))
+  return [...names].every((name) => isEquivalent(Reflect.get(a, name), Reflect.get(b, name)))
 }

@@ -1,10 +1,9 @@
 import type { JobSubmission } from '@reeve/contract'
 import { ApiError, type Client } from '@reeve/sdk'
-import { mapLimited } from './import-source.ts'
+import { mapConcurrently, type PeerNames, translateFields, translatePath } from './source.ts'
 import type { Fields, Omission } from './import-plan.ts'
-import { fieldsInOurNames, pathInOurNames, type PeerNames } from './peer-names.ts'
 
-/** A variable; without `items` its values cannot be read. */
+/** A variable. `items` is undefined if the values are not readable. */
 export interface VariableRecord {
   readonly namespace: string
   readonly path: string
@@ -12,23 +11,23 @@ export interface VariableRecord {
   readonly isLocked: boolean
 }
 
-/** A job file without the place that it had. */
+/** A submitted job file, without namespace and version. */
 export type Submission = Pick<JobSubmission, 'Source' | 'Format' | 'Variables' | 'VariableFlags'>
 
 export interface JobVersionRecord {
   readonly job: Fields
-  /** The job file, where the source keeps it. */
+  /** The submitted job file, if the source stores it. */
   readonly submission: Submission | undefined
 }
 
 export interface JobRecord {
   readonly namespace: string
   readonly id: string
-  /** The kept versions, oldest first. */
+  /** The retained versions, oldest first. */
   readonly versions: readonly JobVersionRecord[]
 }
 
-/** What a workload installation has, in our names. */
+/** The objects of a workload installation, with translated names. */
 export interface WorkloadInventory {
   readonly namespaces: readonly Fields[]
   readonly nodePools: readonly Fields[]
@@ -37,72 +36,76 @@ export interface WorkloadInventory {
   readonly aclTokens: readonly Fields[]
   readonly variables: readonly VariableRecord[]
   readonly jobs: readonly JobRecord[]
-  /** Launched by their parents: their names. */
+  /** Names of child jobs, which are not imported. */
   readonly childJobs: readonly string[]
-  /** Parts that the installation does not show. */
+  /** Kinds of objects that the token may not read. */
   readonly gaps: readonly Omission[]
 }
 
-/** Reads an installation as far as its token may. */
+/** Reads all objects that the token may read. */
 export async function readWorkload(client: Client, names: PeerNames): Promise<WorkloadInventory> {
   const gaps: Omission[] = []
   const read = async (kind: string, list: () => Promise<readonly Fields[]>) => {
     try {
       return await list()
     } catch (thrown) {
-      gaps.push({ kind, name: '*', reason: `The source does not show them: ${refusalOf(thrown)}` })
+      gaps.push({
+        kind,
+        name: '*',
+        reason: `The source does not show them: ${rejectionMessage(thrown)}`,
+      })
       return []
     }
   }
   const aclPolicies = await read('acl-policy', () => readAclPolicies(client))
   const aclRoles = await read('acl-role', async () => (await client.v1.listAclRoles()).data)
-  const aclTokens = await read('acl-token', () => collected(client.pages('listAclTokens')))
-  const stubs = await collected(client.pages('listJobs', { query: { namespace: '*' } }))
+  const aclTokens = await read('acl-token', () => collect(client.pages('listAclTokens')))
+  const jobStubs = await collect(client.pages('listJobs', { query: { namespace: '*' } }))
   const isChild = ({ ParentID }: { readonly ParentID?: string }) => (ParentID ?? '') !== ''
-  const parents = stubs.filter((stub) => !isChild(stub))
+  const parents = jobStubs.filter((stub) => !isChild(stub))
   return {
     namespaces: (await client.v1.listNamespaces()).data,
-    nodePools: await collected(client.pages('listNodePools')),
+    nodePools: await collect(client.pages('listNodePools')),
     aclPolicies,
     aclRoles,
     aclTokens,
     variables: await readVariables(client, names),
-    jobs: await mapLimited(parents, ({ Namespace, ID }) =>
+    jobs: await mapConcurrently(parents, ({ Namespace, ID }) =>
       readJob({ client, names }, Namespace, ID),
     ),
-    childJobs: stubs.filter(isChild).map(({ Namespace, ID }) => `${Namespace}/${ID}`),
+    childJobs: jobStubs.filter(isChild).map(({ Namespace, ID }) => `${Namespace}/${ID}`),
     gaps,
   }
 }
 
-/** Why a part is not shown; what is no refusal is a fault of the whole import. */
-export function refusalOf(thrown: unknown): string {
+/** Returns the message of a rejected request; other errors are rethrown. */
+export function rejectionMessage(thrown: unknown): string {
   if (thrown instanceof ApiError && thrown.status < 500 && thrown.status !== 401)
     return thrown.text.trim() || `status ${thrown.status}`
   throw thrown
 }
 
-export async function collected<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+export async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)
   return all
 }
 
-/** Lists leave the rules out. */
+/** Reads each policy, because the list omits the rules. */
 async function readAclPolicies({ v1 }: Client): Promise<readonly Fields[]> {
   const { data } = await v1.listAclPolicies()
-  return await mapLimited(data, async ({ Name }) => {
+  return await mapConcurrently(data, async ({ Name }) => {
     const read = await v1.readAclPolicy({ params: { policy_name: Name } })
     return { ...read.data }
   })
 }
 
 async function readVariables(client: Client, names: PeerNames): Promise<readonly VariableRecord[]> {
-  const list = await collected(client.pages('listVariables', { query: { namespace: '*' } }))
-  return await mapLimited(list, async ({ Namespace: namespace, Path, Lock }) => {
+  const list = await collect(client.pages('listVariables', { query: { namespace: '*' } }))
+  return await mapConcurrently(list, async ({ Namespace: namespace, Path, Lock }) => {
     const items = await readItems(client, namespace, Path)
     const isLocked = (Lock ?? null) !== null
-    return { namespace, path: pathInOurNames(names, Path), items, isLocked }
+    return { namespace, path: translatePath(names, Path), items, isLocked }
   })
 }
 
@@ -134,8 +137,8 @@ async function readJob(
   const params = { job_id: id }
   const { data } = await client.v1.listJobVersions({ params, query: { namespace } })
   const oldestFirst = (data.Versions ?? []).toSorted((a, b) => a.Version - b.Version)
-  const versions = await mapLimited(oldestFirst, async (job) => ({
-    job: fieldsInOurNames(names, job),
+  const versions = await mapConcurrently(oldestFirst, async (job) => ({
+    job: translateFields(names, job),
     submission: await readSubmission(client, { namespace, id, version: job.Version }),
   }))
   return { namespace, id, versions }

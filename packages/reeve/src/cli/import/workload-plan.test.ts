@@ -29,34 +29,36 @@ const WEB = { namespace: 'default', id: 'web', versions: [version(1), version(2)
 const change = { field: 'Count', source: '3', target: '7' }
 
 function checked(check: Partial<JobCheck>): Partial<WorkloadImport> {
-  return { checks: new Map([['default/web', { known: undefined, refusal: undefined, ...check }]]) }
+  return {
+    checks: new Map([['default/web', { existing: undefined, rejection: undefined, ...check }]]),
+  }
 }
 
 const JOBS = [
   { name: 'a new job comes with all its versions, stopped', check: {}, writes: [1, 2, 3] },
   {
     name: 'an equal job is left alone, also when it runs here',
-    check: { known: { isStopped: false, equals: 2, differences: [] } },
+    check: { existing: { isStopped: false, equals: 2, differences: [] } },
     writes: [],
   },
   {
     name: 'a stopped job that is equal to an earlier version gets the later ones',
-    check: { known: { isStopped: true, equals: 0, differences: [change] } },
+    check: { existing: { isStopped: true, equals: 0, differences: [change] } },
     writes: [2, 3],
   },
   {
     name: 'a job that differs is left alone',
-    check: { known: { isStopped: false, equals: undefined, differences: [change] } },
+    check: { existing: { isStopped: false, equals: undefined, differences: [change] } },
     writes: [],
   },
   {
     name: 'a job that differs gets the newest version when it is overwritten',
-    check: { known: { isStopped: false, equals: undefined, differences: [change] } },
+    check: { existing: { isStopped: false, equals: undefined, differences: [change] } },
     overwrite: true,
     writes: [3],
     runs: true,
   },
-  { name: 'a rejected job is not written', check: { refusal: 'no mesh' }, writes: [] },
+  { name: 'a rejected job is not written', check: { rejection: 'no mesh' }, writes: [] },
 ]
 for (const { name, check, writes, overwrite = false, runs = false } of JOBS)
   test(`import of jobs: ${name}`, () => {

@@ -1,11 +1,11 @@
 import {
-  carriedFields,
-  joinParts,
+  selectImportedFields,
+  mergePlans,
   planRecord,
   type Fields,
   type ImportPlan,
   type Item,
-  type PlanPart,
+  type PartialPlan,
   type RecordRules,
 } from './import-plan.ts'
 import type { JobRecord, JobVersionRecord, WorkloadInventory } from './workload-inventory.ts'
@@ -23,28 +23,28 @@ export type WorkloadWrite =
       readonly items: Fields
       readonly isNew: boolean
     }
-  /** Registered one after the other. */
+  /** The versions are registered in order. */
   | { readonly type: 'job'; readonly versions: readonly JobWrite[] }
 
 export interface JobWrite extends JobVersionRecord {
-  /** Registered without running. */
+  /** Registered as a stopped job. */
   readonly isStopped: boolean
 }
 
-/** What the target says of one job of the source. */
+/** The state of a source job at the target. */
 export interface JobCheck {
-  /** Undefined: the target does not have it. */
-  readonly known:
+  /** Undefined if the target does not have the job. */
+  readonly existing:
     | {
         readonly isStopped: boolean
-        /** The newest version of the source that the target's job is equal to. */
+        /** Index of the newest source version that equals the target's job. */
         readonly equals: number | undefined
-        /** Between the newest version and the target's job. */
+        /** Differences between the newest source version and the target's job. */
         readonly differences: readonly FieldChange[]
       }
     | undefined
   /** Why the target would reject the newest version. */
-  readonly refusal: string | undefined
+  readonly rejection: string | undefined
 }
 
 export interface FieldChange {
@@ -56,11 +56,11 @@ export interface FieldChange {
 export interface WorkloadImport {
   readonly source: WorkloadInventory
   readonly target: Omit<WorkloadInventory, 'jobs' | 'childJobs'>
-  /** By namespace and id: `prod/api`. */
+  /** By namespace and ID, such as `prod/api`. */
   readonly checks: ReadonlyMap<string, JobCheck>
-  /** Write over what differs. */
+  /** Overwrite differing values of the target. */
   readonly overwrite: boolean
-  /** Let new jobs run at once; else they are registered as stopped. */
+  /** Start new jobs; otherwise they are registered as stopped. */
   readonly start: boolean
 }
 
@@ -68,44 +68,46 @@ const INDEXES = ['Hash', 'CreateIndex', 'ModifyIndex'] as const
 
 const NAMESPACE: RecordRules = {
   kind: 'namespace',
-  carried: ['Name', 'Description', 'Capabilities', 'NodePoolConfiguration', 'Meta'],
-  bookkeeping: INDEXES,
+  importedFields: ['Name', 'Description', 'Capabilities', 'NodePoolConfiguration', 'Meta'],
+  ignoredFields: INDEXES,
   reasons: { Quota: 'There are no quotas; a policy can limit what jobs ask for.' },
 }
 const NODE_POOL: RecordRules = {
   kind: 'node-pool',
-  carried: ['Name', 'Description', 'Meta', 'SchedulerConfiguration'],
-  bookkeeping: INDEXES,
+  importedFields: ['Name', 'Description', 'Meta', 'SchedulerConfiguration'],
+  ignoredFields: INDEXES,
 }
 const ACL_POLICY: RecordRules = {
   kind: 'acl-policy',
-  carried: ['Name', 'Description', 'Rules', 'JobACL'],
-  bookkeeping: [...INDEXES, 'RulesJSON'],
+  importedFields: ['Name', 'Description', 'Rules', 'JobACL'],
+  ignoredFields: [...INDEXES, 'RulesJSON'],
 }
 const ACL_ROLE: RecordRules = {
   kind: 'acl-role',
-  carried: ['Name', 'Description', 'Policies'],
-  bookkeeping: [...INDEXES, 'ID'],
+  importedFields: ['Name', 'Description', 'Policies'],
+  ignoredFields: [...INDEXES, 'ID'],
 }
 
-/** Every installation has them, and they cannot be changed. */
+/** Built-in pools exist everywhere and cannot be changed. */
 const BUILT_IN_POOLS: ReadonlySet<unknown> = new Set(['default', 'all'])
 
 /** Compares two workload installations. Pure: equal inventories give equal plans. */
 export function planWorkload(input: WorkloadImport): ImportPlan<WorkloadWrite> {
   const { source, target } = input
   const pools = source.nodePools.filter(({ Name }) => !BUILT_IN_POOLS.has(Name))
-  return joinParts<WorkloadWrite>([
+  return mergePlans<WorkloadWrite>([
     { omissions: source.gaps },
-    // Namespaces name pools, and roles name policies.
-    ...named(pools, (record) => planNamed(input, NODE_POOL, { record, others: target.nodePools })),
-    ...named(source.namespaces, (record) =>
+    // Ordered by reference: namespaces refer to pools, roles to policies.
+    ...planByName(pools, (record) =>
+      planNamed(input, NODE_POOL, { record, others: target.nodePools }),
+    ),
+    ...planByName(source.namespaces, (record) =>
       planNamed(input, NAMESPACE, { record, others: target.namespaces }),
     ),
-    ...named(source.aclPolicies, (record) =>
+    ...planByName(source.aclPolicies, (record) =>
       planNamed(input, ACL_POLICY, { record, others: target.aclPolicies }),
     ),
-    ...named(source.aclRoles, (record) => planRole(input, record)),
+    ...planByName(source.aclRoles, (record) => planRole(input, record)),
     ...planVariables(input),
     ...source.jobs.map((job) => planJob(input, job)),
     childrenPart(source.childJobs),
@@ -117,7 +119,7 @@ function nameOf({ Name }: Fields): string {
   return typeof Name === 'string' ? Name : ''
 }
 
-function named<T>(records: readonly Fields[], plan: (record: Fields) => T): readonly T[] {
+function planByName<T>(records: readonly Fields[], plan: (record: Fields) => T): readonly T[] {
   return records.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)).map(plan)
 }
 
@@ -125,9 +127,9 @@ function planNamed(
   { overwrite }: WorkloadImport,
   rules: RecordRules & { readonly kind: string },
   { record, others }: { readonly record: Fields; readonly others: readonly Fields[] },
-): PlanPart<WorkloadWrite> {
-  const body = carriedFields(rules, record)
-  // The three kinds of records that are written by their names alone.
+): PartialPlan<WorkloadWrite> {
+  const body = selectImportedFields(rules, record)
+  // Proof: these three kinds are written by name.
   const type = rules.kind as 'namespace' | 'node-pool' | 'acl-policy'
   return planRecord<WorkloadWrite>(rules, {
     name: nameOf(record),
@@ -138,9 +140,9 @@ function planNamed(
   })
 }
 
-function planRole({ target, overwrite }: WorkloadImport, role: Fields): PlanPart<WorkloadWrite> {
+function planRole({ target, overwrite }: WorkloadImport, role: Fields): PartialPlan<WorkloadWrite> {
   const other = target.aclRoles.find((one) => nameOf(one) === nameOf(role))
-  // Links hold the names of policies; some installations add ids.
+  // Links contain policy names; some installations add IDs.
   const source = { ...role, Policies: linkNames(role['Policies']) }
   const id = typeof other?.['ID'] === 'string' ? other['ID'] : undefined
   return planRecord<WorkloadWrite>(ACL_ROLE, {
@@ -148,7 +150,7 @@ function planRole({ target, overwrite }: WorkloadImport, role: Fields): PlanPart
     source,
     target: other && { ...other, Policies: linkNames(other['Policies']) },
     overwrite,
-    write: { type: 'acl-role', id, body: carriedFields(ACL_ROLE, source) },
+    write: { type: 'acl-role', id, body: selectImportedFields(ACL_ROLE, source) },
   })
 }
 
@@ -163,10 +165,10 @@ function planVariables({
   source,
   target,
   overwrite,
-}: WorkloadImport): readonly PlanPart<WorkloadWrite>[] {
+}: WorkloadImport): readonly PartialPlan<WorkloadWrite>[] {
   const keyOf = ({ namespace, path }: { namespace: string; path: string }) => `${namespace}/${path}`
   const known = new Map(target.variables.map((variable) => [keyOf(variable), variable]))
-  return source.variables.map((variable): PlanPart<WorkloadWrite> => {
+  return source.variables.map((variable): PartialPlan<WorkloadWrite> => {
     const { namespace, path, items, isLocked } = variable
     const item = { kind: 'variable', name: keyOf(variable) }
     const omissions = isLocked
@@ -185,8 +187,8 @@ function planVariables({
     const other = known.get(item.name)
     const rules = {
       kind: 'variable',
-      carried: [...new Set([...Object.keys(items), ...Object.keys(other?.items ?? {})])],
-      bookkeeping: [],
+      importedFields: [...new Set([...Object.keys(items), ...Object.keys(other?.items ?? {})])],
+      ignoredFields: [],
       isHidden: true,
     }
     const write = { type: 'variable', namespace, path, items, isNew: other === undefined } as const
@@ -196,25 +198,25 @@ function planVariables({
   })
 }
 
-function planJob(input: WorkloadImport, job: JobRecord): PlanPart<WorkloadWrite> {
+function planJob(input: WorkloadImport, job: JobRecord): PartialPlan<WorkloadWrite> {
   const item: Item = { kind: 'job', name: `${job.namespace}/${job.id}` }
   const check = input.checks.get(item.name)
   const newest = job.versions.length - 1
   if (check === undefined || newest < 0)
     return { omissions: [{ ...item, reason: 'The source has no version of it any more.' }] }
-  if (check.refusal !== undefined) return { omissions: [{ ...item, reason: check.refusal }] }
-  const { known } = check
-  if (known === undefined) return jobPart(input, item, { versions: job.versions, do: 'create' })
-  if (known.equals === newest) return { unchanged: [item] }
-  // An import that was interrupted goes on after the last version that it wrote.
-  if (known.equals !== undefined && known.isStopped)
-    return jobPart(input, item, { versions: job.versions.slice(known.equals + 1), do: 'create' })
-  const differences = known.differences.map((change) => ({ ...item, ...change }))
+  if (check.rejection !== undefined) return { omissions: [{ ...item, reason: check.rejection }] }
+  const { existing } = check
+  if (existing === undefined) return jobPart(input, item, { versions: job.versions, do: 'create' })
+  if (existing.equals === newest) return { unchanged: [item] }
+  // An interrupted import continues after the last written version.
+  if (existing.equals !== undefined && existing.isStopped)
+    return jobPart(input, item, { versions: job.versions.slice(existing.equals + 1), do: 'create' })
+  const differences = existing.differences.map((change) => ({ ...item, ...change }))
   if (!input.overwrite) return { differences }
   const latest = jobPart(input, item, {
     versions: job.versions.slice(-1),
     do: 'update',
-    isStopped: known.isStopped,
+    isStopped: existing.isStopped,
   })
   return { ...latest, differences }
 }
@@ -222,7 +224,7 @@ function planJob(input: WorkloadImport, job: JobRecord): PlanPart<WorkloadWrite>
 interface JobWrites {
   readonly versions: readonly JobVersionRecord[]
   readonly do: 'create' | 'update'
-  /** Of a job that is updated: whether the target's is stopped. */
+  /** For updates: whether the target's job is stopped. */
   readonly isStopped?: boolean
 }
 
@@ -230,11 +232,11 @@ function jobPart(
   { start }: WorkloadImport,
   item: Item,
   { versions, do: verb, isStopped = false }: JobWrites,
-): PlanPart<WorkloadWrite> {
+): PartialPlan<WorkloadWrite> {
   const last = versions.length - 1
   const written = versions.map((version, i) => ({
     ...version,
-    // Only the newest version may run, and a job that is updated goes on as it was.
+    // Only the newest version may run; an updated job keeps its state.
     isStopped:
       verb === 'update' ? isStopped : !(start && i === last) || version.job['Stop'] === true,
   }))
@@ -251,15 +253,15 @@ function jobPart(
           },
         ]
   const write = { type: 'job', versions: written } as const
-  return { actions: [{ ...item, do: verb, note, write }], omissions }
+  return { actions: [{ ...item, do: verb, details: note, write }], omissions }
 }
 
-function childrenPart(names: readonly string[]): PlanPart<WorkloadWrite> {
+function childrenPart(names: readonly string[]): PartialPlan<WorkloadWrite> {
   const reason = 'It was launched by its parent, which launches its own here.'
   return { omissions: names.map((name) => ({ kind: 'job', name, reason })) }
 }
 
-function tokensPart(tokens: readonly Fields[]): PlanPart<WorkloadWrite> {
+function tokensPart(tokens: readonly Fields[]): PartialPlan<WorkloadWrite> {
   return {
     secrets: tokens.map((token) => ({
       kind: 'acl-token',

@@ -8,18 +8,18 @@ import {
 import { formatDiagnostics, type Diagnostic } from '@reeve/hcl'
 
 interface TextRequest extends Omit<JobFileRequest, 'random' | 'crypto'> {
-  /** The older syntax, which has no variables. */
+  /** Parse the text as HCL 1, which has no variables. */
   readonly isLegacy: boolean
 }
 
-/** A job file as the command line reads it: with the files and the environment of the person. */
+/** Parses a job file with the local files and environment. */
 export function parseText({ isLegacy, ...request }: TextRequest): JobFileResult {
   if (isLegacy) return parseLegacyJobFile(request)
   return parseJobFile({ ...request, random: { next: () => Math.random() }, crypto: nodeCrypto })
 }
 
-/** All problems, each with its line. */
-export function describeProblems(
+/** Formats diagnostics with their source lines. */
+export function formatProblems(
   texts: ReadonlyMap<string, string>,
   problems: readonly Diagnostic[],
 ): string {

@@ -1,19 +1,19 @@
 import { SESSION_FLAGS } from '../alloc/commands.ts'
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
-import { jobChangeCommands } from './change-commands.ts'
+import { jobWriteCommands } from './write-commands.ts'
 
 const JOB: ArgumentSpec = {
   usage: '<JOB>',
   help: 'the ID of a job, or a prefix of it',
-  completes: 'job',
+  completionKind: 'job',
 }
 
-const OF_TASKS: readonly FlagSpec[] = [
+const TASK_FILTER_FLAGS: readonly FlagSpec[] = [
   { usage: '--group <NAME>', help: 'only of this group' },
   { usage: '--task <NAME>', help: 'only of this task' },
 ]
 
-/** What only looks. */
+/** Commands that only read. */
 const jobReadCommands: readonly CommandSpec[] = [
   {
     path: 'job status',
@@ -75,7 +75,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { line: 'reeve job wait report', says: 'block until the job is complete or has failed' },
     ],
     args: [JOB],
-    load: async () => (await import('./wait.ts')).runJobWait,
+    load: async () => (await import('./monitor-submission.ts')).runJobWait,
   },
   {
     path: 'job explain',
@@ -95,7 +95,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '--limit <COUNT>', help: 'rejections shown per group (default: 20)' },
     ],
     isRead: true,
-    load: async () => (await import('./explain.ts')).runJobExplain,
+    load: async () => (await import('./read.ts')).runJobExplain,
   },
   {
     path: 'job allocs',
@@ -111,7 +111,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '-v, --verbose', help: 'show full IDs' },
     ],
     isRead: true,
-    load: async () => (await import('./allocations.ts')).runJobAllocs,
+    load: async () => (await import('./read.ts')).runJobAllocs,
   },
   {
     path: 'job deployments',
@@ -127,7 +127,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '-v, --verbose', help: 'show full IDs' },
     ],
     isRead: true,
-    load: async () => (await import('./deployments.ts')).runJobDeployments,
+    load: async () => (await import('./read.ts')).runJobDeployments,
   },
   {
     path: 'job history',
@@ -149,7 +149,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '-v, --verbose', help: 'show every field of added objects' },
     ],
     isRead: true,
-    load: async () => (await import('./history.ts')).runJobHistory,
+    load: async () => (await import('./read.ts')).runJobHistory,
   },
   {
     path: 'job verdicts',
@@ -164,7 +164,7 @@ const jobReadCommands: readonly CommandSpec[] = [
     args: [JOB],
     flags: [{ usage: '-v, --verbose', help: 'include the output of each policy' }],
     isRead: true,
-    load: async () => (await import('./verdicts.ts')).runJobVerdicts,
+    load: async () => (await import('./read.ts')).runJobVerdicts,
   },
   {
     path: 'job actions',
@@ -173,7 +173,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { line: 'reeve job actions web', says: 'the actions that "reeve job action" can run' },
     ],
     args: [JOB],
-    flags: OF_TASKS,
+    flags: TASK_FILTER_FLAGS,
     isRead: true,
     load: async () => (await import('./action.ts')).runJobActions,
   },
@@ -192,9 +192,9 @@ const jobReadCommands: readonly CommandSpec[] = [
       {
         usage: '--alloc <ALLOC>',
         help: 'the allocation to run it in',
-        completes: 'allocation',
+        completionKind: 'allocation',
       },
-      ...OF_TASKS,
+      ...TASK_FILTER_FLAGS,
       ...SESSION_FLAGS,
     ],
     load: async () => (await import('./action.ts')).runJobAction,
@@ -213,8 +213,8 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '--hcl', help: 'print the submitted source' },
     ],
     isRead: true,
-    load: async () => (await import('./inspect.ts')).runJobInspect,
+    load: async () => (await import('./read.ts')).runJobInspect,
   },
 ]
 
-export const jobCommands: readonly CommandSpec[] = [...jobChangeCommands, ...jobReadCommands]
+export const jobCommands: readonly CommandSpec[] = [...jobWriteCommands, ...jobReadCommands]

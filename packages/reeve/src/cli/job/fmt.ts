@@ -1,17 +1,15 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { formatDiagnostics, formatSource } from '@reeve/hcl'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
-import { reasonOf } from '../reason.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError, EXIT_CODES, systemErrorReason, UsageError } from '../errors.ts'
 import { isJson, JOB_FILE, readText } from '../job-file/read-job-file.ts'
 
-/** Files of a directory that are formatted; any file may be named. */
+/** File suffixes that are formatted in directories; any file may be named explicitly. */
 const SUFFIXES = ['.hcl', '.reeve']
 
-/** `job fmt`: job files in the canonical style. */
-export async function runJobFmt(invocation: Invocation): Promise<number> {
+/** `job fmt`: formats job files in the canonical style. */
+export async function runJobFmt(invocation: CommandContext): Promise<number> {
   const { args, flags, host, output } = invocation
   if (args.includes('-')) return await formatInput(invocation)
   const check = flags.has('check')
@@ -21,17 +19,17 @@ export async function runJobFmt(invocation: Invocation): Promise<number> {
     const formatted = formattedText(path, text)
     if (formatted === text) continue
     changed++
-    if (!flags.isOff('list')) output.say(path)
-    if (check || flags.isOff('write')) continue
+    if (!flags.isNegated('list')) output.printLine(path)
+    if (check || flags.isNegated('write')) continue
     await writeFile(resolve(host.directory, path), formatted).catch((thrown: unknown) => {
-      throw new CommandFailure(`${path} cannot be written: ${reasonOf(thrown)}.`)
+      throw new CommandError(`${path} cannot be written: ${systemErrorReason(thrown)}.`)
     })
   }
   return check && changed > 0 ? EXIT_CODES.failed : EXIT_CODES.ok
 }
 
-/** Standard input to standard output, for editors. */
-async function formatInput(invocation: Invocation): Promise<number> {
+/** Formats standard input to standard output, for editors. */
+async function formatInput(invocation: CommandContext): Promise<number> {
   const { args, flags, host } = invocation
   if (args.length > 1) throw new UsageError('"-" is standard input: name no other file with it.')
   const text = await readText(invocation, '-', JOB_FILE)
@@ -43,17 +41,17 @@ async function formatInput(invocation: Invocation): Promise<number> {
 
 function formattedText(path: string, text: string): string {
   const shown = path === '-' ? '<stdin>' : path
-  if (isJson(text)) throw new CommandFailure(`${shown} is JSON: only HCL is formatted.`)
+  if (isJson(text)) throw new CommandError(`${shown} is JSON: only HCL is formatted.`)
   const formatted = formatSource(text, path === '-' ? shown : basename(path))
   if (formatted.ok) return formatted.value
-  throw new CommandFailure(
+  throw new CommandError(
     `${shown} cannot be formatted:\n\n${formatDiagnostics(text, formatted.error)}`,
   )
 }
 
-/** The named files, and those of the named directories. */
+/** Returns the named files and the job files in the named directories. */
 async function filesOf(
-  { flags, host }: Invocation,
+  { flags, host }: CommandContext,
   paths: readonly string[],
 ): Promise<readonly string[]> {
   const files: string[] = []

@@ -7,49 +7,44 @@ import {
   type JobHealth,
 } from '@reeve/contract'
 import { ApiError, type ItemOf } from '@reeve/sdk'
-import { readFailure } from '../alloc/failure-text.ts'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import type { Paint } from '../output/style.ts'
-import { table } from '../output/table.ts'
-import { agoFromNs } from '../output/time.ts'
-import { toneOf } from '../output/tone.ts'
-import { hasFailingCheck } from '../watch/rollout-state.ts'
-import { watchRollout } from '../watch/watch-rollout.ts'
-import { childrenOf, isParent } from './children.ts'
-import { findJob } from './find-job.ts'
-import { jobText, type KnownFailures } from './job-text.ts'
-import { regionsOfJob } from './regions-of-job.ts'
+import { readFailureReport } from '../alloc/allocation-text.ts'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { type Paint, statusStyle } from '../output/color.ts'
+import { agoFromNs, renderTable } from '../output/format.ts'
+import { hasFailingCheck } from '../monitor/deployment-text.ts'
+import { monitorDeployment } from '../monitor/deployment-monitor.ts'
+import { listChildren, isParent, findJob } from './find-job.ts'
+import { formatJob, type JobFailures, readJobRegions } from './job-text.ts'
 
 type JobStub = ItemOf<'listJobs'>
 
-/** `job status`: the list, or one job with all that is asked of it first. */
-export async function runJobStatus(invocation: Invocation): Promise<number> {
+/** `job status`: lists jobs, or shows one in detail. */
+export async function runJobStatus(invocation: CommandContext): Promise<number> {
   const [given] = invocation.args
-  if (given === undefined) return await showList(invocation)
+  if (given === undefined) return await printJobs(invocation)
   const stub = await findJob(invocation, given)
   return invocation.flags.has('watch')
-    ? await watch(invocation, stub)
-    : await showOne(invocation, stub)
+    ? await watchLatestDeployment(invocation, stub)
+    : await printJob(invocation, stub)
 }
 
 interface JobList {
   readonly jobs: readonly JobStub[]
-  readonly healths: ReadonlyMap<string, JobHealth>
+  readonly healthByJob: ReadonlyMap<string, JobHealth>
 }
 
-async function showList(invocation: Invocation): Promise<number> {
+async function printJobs(invocation: CommandContext): Promise<number> {
   const { client, flags, output, settings } = invocation
   if (flags.has('watch')) throw new UsageError('--watch needs the job that is to be watched.')
   const jobs: JobStub[] = []
-  const query = { filter: flags.text('filter'), prefix: flags.text('prefix') }
+  const query = { filter: flags.string('filter'), prefix: flags.string('prefix') }
   for await (const job of client.pages('listJobs', { query })) jobs.push(job)
-  const healths = output.isForMachines
+  const healths = output.isStructured
     ? new Map<string, JobHealth>()
-    : await healthsOf(invocation, jobs)
-  output.show(jobs, () => {
-    if (jobs.length > 0) return shortListText({ jobs, healths }, invocation)
+    : await readHealth(invocation, jobs)
+  output.print(jobs, () => {
+    if (jobs.length > 0) return formatJobList({ jobs, healthByJob: healths }, invocation)
     const { namespace = 'default' } = settings
     const where = namespace === '*' ? '' : ` in namespace "${namespace}"`
     return `There are no jobs${where}. "reeve job init" writes an example job file.`
@@ -58,70 +53,74 @@ async function showList(invocation: Invocation): Promise<number> {
 }
 
 /** Children of periodic and parameterized jobs are left out, unless the list is restricted. */
-function shortListText({ jobs, healths }: JobList, invocation: Invocation): string {
+function formatJobList({ jobs, healthByJob }: JobList, invocation: CommandContext): string {
   const { flags } = invocation
-  const isRestricted = flags.text('prefix') !== undefined || flags.text('filter') !== undefined
-  if (isRestricted || flags.has('children')) return listText({ jobs, healths }, invocation)
+  const isRestricted = flags.string('prefix') !== undefined || flags.string('filter') !== undefined
+  if (isRestricted || flags.has('children'))
+    return formatJobTable({ jobs, healthByJob }, invocation)
   const children = jobs.filter(({ ParentID }) => ParentID !== '').length
-  if (children === 0) return listText({ jobs, healths }, invocation)
+  if (children === 0) return formatJobTable({ jobs, healthByJob }, invocation)
   const note = `${children} child jobs are not listed; --children lists them.\n`
   const parents = jobs.filter(({ ParentID }) => ParentID === '')
-  return `${listText({ jobs: parents, healths }, invocation)}${note}`
+  return `${formatJobTable({ jobs: parents, healthByJob }, invocation)}${note}`
 }
 
-function listText({ jobs, healths }: JobList, { host, output, settings }: Invocation): string {
+function formatJobTable(
+  { jobs, healthByJob }: JobList,
+  { host, output, settings }: CommandContext,
+): string {
   const isEverywhere = settings.namespace === '*'
   const rows = jobs.map((job) => [
     job.ID,
     ...(isEverywhere ? [job.Namespace] : []),
-    kindOf(job),
+    formatType(job),
     String(job.Priority),
-    statusOf(job, healths.get(keyOf(job)), output.paint),
-    countsOf(job),
+    formatStatus(job, healthByJob.get(jobKey(job)), output.paint),
+    formatCounts(job),
     agoFromNs(job.SubmitTime, host.nowMs()),
   ])
   const place = isEverywhere ? ['Namespace'] : []
-  return table(['ID', ...place, 'Type', 'Priority', 'Status', 'Running', 'Submitted'], rows)
+  return renderTable(['ID', ...place, 'Type', 'Priority', 'Status', 'Running', 'Submitted'], rows)
 }
 
 /** The health of the job; its status where the health is unknown. */
-function statusOf(job: JobStub, health: JobHealth | undefined, paint: Paint): string {
+function formatStatus(job: JobStub, health: JobHealth | undefined, paint: Paint): string {
   if (job.Quarantine !== undefined && !job.Stop) return paint('bad', 'quarantined')
   const word = health ?? (job.Stop ? 'stopped' : job.Status)
-  return paint(toneOf(word), word)
+  return paint(statusStyle(word), word)
 }
 
-function keyOf({ ID, Namespace }: Pick<JobStub, 'ID' | 'Namespace'>): string {
+function jobKey({ ID, Namespace }: Pick<JobStub, 'ID' | 'Namespace'>): string {
   return `${Namespace}\0${ID}`
 }
 
 /** Jobs per request for their health. */
-const HEALTHS_AT_ONCE = 500
+const JOBS_PER_HEALTH_REQUEST = 500
 
-async function healthsOf(
-  { client }: Invocation,
+async function readHealth(
+  { client }: CommandContext,
   jobs: readonly Pick<JobStub, 'ID' | 'Namespace'>[],
 ): Promise<ReadonlyMap<string, JobHealth>> {
   const healths = new Map<string, JobHealth>()
-  for (let at = 0; at < jobs.length; at += HEALTHS_AT_ONCE) {
+  for (let at = 0; at < jobs.length; at += JOBS_PER_HEALTH_REQUEST) {
     const Jobs = jobs
-      .slice(at, at + HEALTHS_AT_ONCE)
+      .slice(at, at + JOBS_PER_HEALTH_REQUEST)
       .map(({ ID, Namespace }) => ({ ID, Namespace }))
     const { data } = await client.v1.listStatusesOfJobs({
-      query: { counts: true, include_children: true, per_page: HEALTHS_AT_ONCE },
+      query: { counts: true, include_children: true, per_page: JOBS_PER_HEALTH_REQUEST },
       body: { Jobs, IncludeChildren: true },
     })
-    for (const row of data) healths.set(keyOf(row), row.Health)
+    for (const row of data) healths.set(jobKey(row), row.Health)
   }
   return healths
 }
 
-function kindOf({ Type, Periodic, ParameterizedJob }: JobStub): string {
+function formatType({ Type, Periodic, ParameterizedJob }: JobStub): string {
   return `${Type}${Periodic ? ', periodic' : ''}${ParameterizedJob ? ', parameterized' : ''}`
 }
 
-/** `2 (1 starting, 3 queued)`: what runs, and what should. */
-function countsOf({ JobSummary }: JobStub): string {
+/** Formats allocation counts, such as `2 (1 starting, 3 queued)`. */
+function formatCounts({ JobSummary }: JobStub): string {
   const groups = Object.values(JobSummary.Summary)
   const sum = (field: 'Running' | 'Starting' | 'Queued' | 'Failed'): number =>
     groups.reduce((total, group) => total + group[field], 0)
@@ -131,7 +130,7 @@ function countsOf({ JobSummary }: JobStub): string {
   return `${sum('Running')}${others.length === 0 ? '' : ` (${others.join(', ')})`}`
 }
 
-async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
+async function printJob(invocation: CommandContext, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags, output } = invocation
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
   const [job, summary, allocations, deployment, evaluations, services, healths] = await Promise.all(
@@ -142,32 +141,32 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
       client.v1.readLatestDeployment(at),
       client.v1.listJobEvaluations(at),
       client.v1.listJobServices(at),
-      healthsOf(invocation, [{ ID, Namespace }]),
+      readHealth(invocation, [{ ID, Namespace }]),
     ],
   )
-  const children = isParent(job.data) ? await childrenOf(invocation, job.data) : []
-  const healthsOfChildren = await healthsOf(invocation, children)
+  const children = isParent(job.data) ? await listChildren(invocation, job.data) : []
+  const healthsOfChildren = await readHealth(invocation, children)
   const healthOfChild = (child: JobStub): JobHealth | undefined =>
-    healthsOfChildren.get(keyOf(child))
-  const failing = await newestFailure(
+    healthsOfChildren.get(jobKey(child))
+  const failing = await readFailingChild(
     invocation,
     children.find((one) => healthOfChild(one) === 'failing'),
   )
-  const failures = await failuresFor(
+  const failures = await explainFailures(
     invocation,
     failing?.job ?? job.data,
     failing?.allocations ?? allocations.data,
   )
-  const known = {
+  const view = {
     job: job.data,
-    health: healths.get(keyOf({ ID, Namespace })),
+    health: healths.get(jobKey({ ID, Namespace })),
     summary: summary.data,
     allocations: allocations.data,
     deployment: deployment.data,
     evaluations: evaluations.data,
     children,
     healthOfChild,
-    regions: await regionsOfJob(invocation, job.data),
+    regions: await readJobRegions(invocation, job.data),
     failures,
     failingServices: services.data.filter(
       (one) => hasFailingCheck(one) && !failures.all.some(({ AllocID }) => AllocID === one.AllocID),
@@ -175,24 +174,24 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     failingChild: failing?.job.ID,
   }
   const data = {
-    Job: known.job,
-    ...(known.health !== undefined && { Health: known.health }),
-    Summary: known.summary,
-    Allocations: known.allocations,
-    LatestDeployment: known.deployment,
-    Evaluations: known.evaluations,
-    ...(known.children.length > 0 && { Children: known.children }),
-    ...(known.failures.all.length > 0 && {
-      Failures: [...known.failures.explained.values()],
+    Job: view.job,
+    ...(view.health !== undefined && { Health: view.health }),
+    Summary: view.summary,
+    Allocations: view.allocations,
+    LatestDeployment: view.deployment,
+    Evaluations: view.evaluations,
+    ...(view.children.length > 0 && { Children: view.children }),
+    ...(view.failures.all.length > 0 && {
+      Failures: [...view.failures.explained.values()],
     }),
-    ...(known.regions.length > 0 && { Regions: known.regions }),
+    ...(view.regions.length > 0 && { Regions: view.regions }),
   }
-  output.show(data, () => jobText(known, invocation))
+  output.print(data, () => formatJob(view, invocation))
   return EXIT_CODES.ok
 }
 
-/** The newest child job that failed, with its allocations. */
-async function newestFailure({ client }: Invocation, child: JobStub | undefined) {
+/** Reads a failing child job with its allocations; undefined if it was deleted. */
+async function readFailingChild({ client }: CommandContext, child: JobStub | undefined) {
   if (child === undefined) return undefined
   const at = { params: { job_id: child.ID }, query: { namespace: child.Namespace } }
   try {
@@ -208,34 +207,37 @@ async function newestFailure({ client }: Invocation, child: JobStub | undefined)
   }
 }
 
-/** Failures that are explained; further ones are counted. */
+/** Failures with a report; further ones are only counted. */
 const EXPLAINED_MAX = 3
 
-async function failuresFor(
-  invocation: Invocation,
+async function explainFailures(
+  invocation: CommandContext,
   job: Job,
   allocations: readonly AllocationStub[],
-): Promise<KnownFailures> {
+): Promise<JobFailures> {
   const all = failuresOfJob(job, allocations, invocation.host.nowMs())
   const explained = new Map<Failure, AllocationFailure>()
   for (const failure of all.slice(0, EXPLAINED_MAX)) {
     const { AllocID: ID } = failure
-    const known = await readFailure(invocation, { ID, Namespace: job.Namespace })
+    const known = await readFailureReport(invocation, { ID, Namespace: job.Namespace })
     explained.set(failure, known ?? { Failure: failure, NextAttempt: null, Remedies: [] })
   }
   return { all, explained }
 }
 
-async function watch(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
+async function watchLatestDeployment(
+  invocation: CommandContext,
+  { ID, Namespace }: JobStub,
+): Promise<number> {
   const { client, output } = invocation
   const query = { namespace: Namespace }
   const { data } = await client.v1.readLatestDeployment({ params: { job_id: ID }, query })
   if (data === null) {
-    output.say(`Job "${ID}" has no deployment to watch: reeve job status ${ID}`)
+    output.printLine(`Job "${ID}" has no deployment to watch: reeve job status ${ID}`)
     return EXIT_CODES.ok
   }
   const rollout = { namespace: Namespace, jobId: ID, evalId: '', deploymentId: data.ID }
-  const { code, state } = await watchRollout(invocation, rollout)
-  if (output.isForMachines) output.show(state, () => '')
+  const { code, state } = await monitorDeployment(invocation, rollout)
+  if (output.isStructured) output.print(state, () => '')
   return code
 }

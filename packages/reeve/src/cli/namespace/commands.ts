@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec } from '../command.ts'
 const NAMESPACE: ArgumentSpec = {
   usage: '<NAME>',
   help: 'the name of a namespace',
-  completes: 'namespace',
+  completionKind: 'namespace',
 }
 
 export const namespaceCommands: readonly CommandSpec[] = [
@@ -40,7 +40,7 @@ export const namespaceCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve namespace init', says: 'writes namespace.hcl' }],
     args: [{ usage: '[FILE]', help: 'the file to write (default: namespace.hcl); "-" prints it' }],
     flags: [{ usage: '--force', help: 'overwrite an existing file' }],
-    load: async () => (await import('./init.ts')).runNamespaceInit,
+    load: async () => (await import('./namespace.ts')).runNamespaceInit,
   },
   {
     path: 'namespace apply',

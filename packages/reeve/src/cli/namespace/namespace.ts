@@ -1,19 +1,18 @@
 import type { Namespace, NamespaceRequest } from '@reeve/contract'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import { findOrUndefined } from '../find-or-undefined.ts'
-import { knownFields, pairsText } from '../output/known-fields.ts'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { undefinedIfNotFound } from '../resolve.ts'
+import { renderNonEmptyFields, formatKeyValues, renderTable } from '../output/format.ts'
 import { renderJson } from '../output/output.ts'
-import { table } from '../output/table.ts'
-import { isFileName } from '../spec-file/file-text.ts'
-import type { SpecShape } from '../spec-file/read-spec.ts'
+import { isFileName } from '../input.ts'
+import type { DefinitionSchema } from '../definition-file.ts'
+import { writeExample } from '../write-example.ts'
 
-export async function runNamespaceList({ client, output }: Invocation): Promise<number> {
+export async function runNamespaceList({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.listNamespaces()
-  output.show(data, () => {
+  output.print(data, () => {
     if (data.length === 0) return 'The token may see no namespace.'
-    return table(
+    return renderTable(
       ['Name', 'Description'],
       data.map(({ Name, Description }) => [Name, Description]),
     )
@@ -21,43 +20,43 @@ export async function runNamespaceList({ client, output }: Invocation): Promise<
   return EXIT_CODES.ok
 }
 
-export async function runNamespaceStatus(invocation: Invocation): Promise<number> {
+export async function runNamespaceStatus(invocation: CommandContext): Promise<number> {
   const { output } = invocation
   const data = await readNamespace(invocation)
-  output.show(data, () => namespaceText(data))
+  output.print(data, () => namespaceText(data))
   return EXIT_CODES.ok
 }
 
-export async function runNamespaceInspect(invocation: Invocation): Promise<number> {
+export async function runNamespaceInspect(invocation: CommandContext): Promise<number> {
   const data = await readNamespace(invocation)
-  invocation.output.show(data, () => renderJson(data))
+  invocation.output.print(data, () => renderJson(data))
   return EXIT_CODES.ok
 }
 
-async function readNamespace({ args, client }: Invocation): Promise<Namespace> {
+async function readNamespace({ args, client }: CommandContext): Promise<Namespace> {
   const params = { namespace_name: args[0] ?? '' }
   return (await client.v1.readNamespace({ params })).data
 }
 
 function namespaceText(namespace: Namespace): string {
-  const { Capabilities: may, NodePoolConfiguration: pools } = namespace
+  const { Capabilities: capabilities, NodePoolConfiguration: pools } = namespace
   const names = (list: readonly string[] | null | undefined): string => (list ?? []).join(', ')
-  return knownFields([
+  return renderNonEmptyFields([
     ['Name', namespace.Name],
     ['Description', namespace.Description],
     ['Quota', namespace.Quota],
-    ['Drivers', names(may?.EnabledTaskDrivers)],
-    ['Drivers not allowed', names(may?.DisabledTaskDrivers)],
-    ['Network modes', names(may?.EnabledNetworkModes)],
-    ['Network modes not allowed', names(may?.DisabledNetworkModes)],
+    ['Drivers', names(capabilities?.EnabledTaskDrivers)],
+    ['Drivers not allowed', names(capabilities?.DisabledTaskDrivers)],
+    ['Network modes', names(capabilities?.EnabledNetworkModes)],
+    ['Network modes not allowed', names(capabilities?.DisabledNetworkModes)],
     ['Default node pool', pools?.Default ?? ''],
     ['Node pools', names(pools?.Allowed)],
     ['Node pools not allowed', names(pools?.Denied)],
-    ['Meta', pairsText(namespace.Meta)],
+    ['Meta', formatKeyValues(namespace.Meta)],
   ])
 }
 
-const SHAPE: SpecShape = {
+const NAMESPACE_SCHEMA: DefinitionSchema = {
   name: { wire: 'Name' },
   description: { wire: 'Description' },
   quota: { wire: 'Quota' },
@@ -81,35 +80,44 @@ const SHAPE: SpecShape = {
   },
 }
 
-/** From a file, or by name with flags; what flags do not name stays as it is. */
-export async function runNamespaceApply(invocation: Invocation): Promise<number> {
+/**
+ * `namespace apply`: writes a namespace from a file, or by name with flags. Omitted flags keep
+ * their values.
+ */
+export async function runNamespaceApply(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
   const given = args[0] ?? ''
   const body = isFileName(given)
-    ? await namespaceInFile(invocation, given)
-    : await changedNamespace(invocation, given)
+    ? await namespaceFromFile(invocation, given)
+    : await namespaceFromFlags(invocation, given)
   await client.v1.writeNamespace({ body })
-  output.say(`Namespace "${body.Name ?? ''}" is stored.`)
+  output.printLine(`Namespace "${body.Name ?? ''}" is stored.`)
   return EXIT_CODES.ok
 }
 
-async function namespaceInFile(invocation: Invocation, path: string): Promise<NamespaceRequest> {
+async function namespaceFromFile(
+  invocation: CommandContext,
+  path: string,
+): Promise<NamespaceRequest> {
   const { flags } = invocation
-  if (flags.text('description') !== undefined || flags.texts('meta').length > 0) {
+  if (flags.string('description') !== undefined || flags.strings('meta').length > 0) {
     throw new UsageError('give a file or flags, not both.')
   }
-  const { readSpec } = await import('../spec-file/read-spec.ts')
-  // The server holds what it is sent to the schema, and names the member that is wrong.
-  return await readSpec(invocation, { path, around: 'namespace', shape: SHAPE })
+  const { readDefinition: readSpec } = await import('../definition-file.ts')
+  // Proof: the server validates the request and names invalid members.
+  return await readSpec(invocation, { path, blockName: 'namespace', schema: NAMESPACE_SCHEMA })
 }
 
-async function changedNamespace(invocation: Invocation, name: string): Promise<NamespaceRequest> {
+async function namespaceFromFlags(
+  invocation: CommandContext,
+  name: string,
+): Promise<NamespaceRequest> {
   const { client, flags } = invocation
-  const known = await findOrUndefined(() =>
+  const known = await undefinedIfNotFound(() =>
     client.v1.readNamespace({ params: { namespace_name: name } }),
   )
-  const description = flags.text('description')
-  const meta = flags.texts('meta').length > 0 ? { Meta: flags.pairs('meta') } : {}
+  const description = flags.string('description')
+  const meta = flags.strings('meta').length > 0 ? { Meta: flags.keyValues('meta') } : {}
   return {
     ...known?.data,
     Name: name,
@@ -118,9 +126,37 @@ async function changedNamespace(invocation: Invocation, name: string): Promise<N
   }
 }
 
-export async function runNamespaceDelete({ args, client, output }: Invocation): Promise<number> {
+export async function runNamespaceDelete({
+  args,
+  client,
+  output,
+}: CommandContext): Promise<number> {
   const name = args[0] ?? ''
   await client.v1.deleteNamespace({ params: { namespace_name: name } })
-  output.say(`Namespace "${name}" is deleted.`)
+  output.printLine(`Namespace "${name}" is deleted.`)
+  return EXIT_CODES.ok
+}
+
+const EXAMPLE = `name        = "staging"
+description = "Jobs that are tested before they go to production"
+
+meta {
+  team = "web"
+}
+
+capabilities {
+  enabled_task_drivers = ["exec", "docker"]
+}
+
+node_pool_config {
+  default = "default"
+  allowed = ["default"]
+}
+`
+
+/** `namespace init`: writes an example that `namespace apply` accepts. */
+export async function runNamespaceInit(invocation: CommandContext): Promise<number> {
+  const file = invocation.args[0] ?? 'namespace.hcl'
+  await writeExample(invocation, { file, text: EXAMPLE, next: [`reeve namespace apply ${file}`] })
   return EXIT_CODES.ok
 }

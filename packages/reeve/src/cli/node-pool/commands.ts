@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec } from '../command.ts'
 const POOL: ArgumentSpec = {
   usage: '<POOL>',
   help: 'the name of a node pool',
-  completes: 'node-pool',
+  completionKind: 'node-pool',
 }
 
 export const nodePoolCommands: readonly CommandSpec[] = [

@@ -1,22 +1,19 @@
 import type { NodePool, NodePoolRequest } from '@reeve/contract'
 import type { ItemOf } from '@reeve/sdk'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { UsageError } from '../failure.ts'
-import { findOrUndefined } from '../find-or-undefined.ts'
-import { idText } from '../find-id.ts'
-import { knownFields, pairsText } from '../output/known-fields.ts'
-import { table } from '../output/table.ts'
-import { toneOf } from '../output/tone.ts'
-import { isFileName } from '../spec-file/file-text.ts'
-import type { SpecShape } from '../spec-file/read-spec.ts'
+import type { CommandContext } from '../command.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
+import { formatId, undefinedIfNotFound } from '../resolve.ts'
+import { renderNonEmptyFields, formatKeyValues, renderTable } from '../output/format.ts'
+import { statusStyle } from '../output/color.ts'
+import { isFileName } from '../input.ts'
+import type { DefinitionSchema } from '../definition-file.ts'
 
-export async function runNodePoolList({ client, output, signal }: Invocation): Promise<number> {
+export async function runNodePoolList({ client, output, signal }: CommandContext): Promise<number> {
   const pools: NodePool[] = []
   for await (const pool of client.pages('listNodePools', { signal })) pools.push(pool)
-  output.show(pools, () => {
+  output.print(pools, () => {
     if (pools.length === 0) return 'The token may see no node pool.'
-    return table(
+    return renderTable(
       ['Name', 'Description'],
       pools.map(({ Name, Description }) => [Name, Description]),
     )
@@ -24,15 +21,15 @@ export async function runNodePoolList({ client, output, signal }: Invocation): P
   return EXIT_CODES.ok
 }
 
-export async function runNodePoolInfo({ args, client, output }: Invocation): Promise<number> {
+export async function runNodePoolInfo({ args, client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.readNodePool({ params: { pool_name: args[0] ?? '' } })
   const { SchedulerConfiguration: scheduler } = data
   const isOversubscribed = scheduler?.MemoryOversubscriptionEnabled
-  output.show(data, () =>
-    knownFields([
+  output.print(data, () =>
+    renderNonEmptyFields([
       ['Name', data.Name],
       ['Description', data.Description],
-      ['Meta', pairsText(data.Meta)],
+      ['Meta', formatKeyValues(data.Meta)],
       ['Scheduling', scheduler?.SchedulerAlgorithm ?? ''],
       [
         'Memory may be oversubscribed',
@@ -43,21 +40,21 @@ export async function runNodePoolInfo({ args, client, output }: Invocation): Pro
   return EXIT_CODES.ok
 }
 
-export async function runNodePoolNodes(invocation: Invocation): Promise<number> {
+export async function runNodePoolNodes(invocation: CommandContext): Promise<number> {
   const { args, client, flags, output, signal } = invocation
   const nodes: ItemOf<'listNodePoolNodes'>[] = []
   const request = { params: { pool_name: args[0] ?? '' }, signal }
   for await (const node of client.pages('listNodePoolNodes', request)) nodes.push(node)
-  output.show(nodes, () => {
+  output.print(nodes, () => {
     if (nodes.length === 0) return 'The pool has no nodes.'
     const rows = nodes.map((node) => [
-      idText(node.ID, flags.has('verbose')),
+      formatId(node.ID, flags.has('verbose')),
       node.Name,
       node.Datacenter,
       node.SchedulingEligibility,
-      output.paint(toneOf(node.Status), node.Status),
+      output.paint(statusStyle(node.Status), node.Status),
     ])
-    return table(['ID', 'Name', 'Datacenter', 'Eligibility', 'Status'], rows)
+    return renderTable(['ID', 'Name', 'Datacenter', 'Eligibility', 'Status'], rows)
   })
   return EXIT_CODES.ok
 }
@@ -67,24 +64,24 @@ export async function runNodePoolJobs({
   client,
   output,
   signal,
-}: Invocation): Promise<number> {
+}: CommandContext): Promise<number> {
   const jobs: ItemOf<'listNodePoolJobs'>[] = []
   const request = { params: { pool_name: args[0] ?? '' }, query: { namespace: '*' }, signal }
   for await (const job of client.pages('listNodePoolJobs', request)) jobs.push(job)
-  output.show(jobs, () => {
+  output.print(jobs, () => {
     if (jobs.length === 0) return 'No job names the pool.'
     const rows = jobs.map((job) => [
       job.ID,
       job.Namespace,
       job.Type,
-      output.paint(toneOf(job.Status), job.Status),
+      output.paint(statusStyle(job.Status), job.Status),
     ])
-    return table(['ID', 'Namespace', 'Type', 'Status'], rows)
+    return renderTable(['ID', 'Namespace', 'Type', 'Status'], rows)
   })
   return EXIT_CODES.ok
 }
 
-const SHAPE: SpecShape = {
+const NODE_POOL_SCHEMA: DefinitionSchema = {
   name: { wire: 'Name' },
   description: { wire: 'Description' },
   meta: { wire: 'Meta', block: 'map' },
@@ -97,42 +94,50 @@ const SHAPE: SpecShape = {
   },
 }
 
-/** From a file, or by name with flags; what flags do not name stays as it is. */
-export async function runNodePoolApply(invocation: Invocation): Promise<number> {
+/**
+ * `node pool apply`: writes a node pool from a file, or by name with flags. Omitted flags keep
+ * their values.
+ */
+export async function runNodePoolApply(invocation: CommandContext): Promise<number> {
   const { args, client, output } = invocation
   const given = args[0] ?? ''
   const body = isFileName(given)
-    ? await poolInFile(invocation, given)
-    : await changedPool(invocation, given)
+    ? await poolFromFile(invocation, given)
+    : await poolFromFlags(invocation, given)
   await client.v1.writeNodePool({ body })
-  output.say(`Node pool "${body.Name ?? ''}" is stored.`)
+  output.printLine(`Node pool "${body.Name ?? ''}" is stored.`)
   return EXIT_CODES.ok
 }
 
-async function poolInFile(invocation: Invocation, path: string): Promise<NodePoolRequest> {
+async function poolFromFile(invocation: CommandContext, path: string): Promise<NodePoolRequest> {
   const { flags } = invocation
-  if (flags.text('description') !== undefined || flags.texts('meta').length > 0) {
+  if (flags.string('description') !== undefined || flags.strings('meta').length > 0) {
     throw new UsageError('give a file or flags, not both.')
   }
-  const { readSpec } = await import('../spec-file/read-spec.ts')
-  // The server holds what it is sent to the schema, and names the member that is wrong.
-  return await readSpec(invocation, { path, around: 'node_pool', shape: SHAPE })
+  const { readDefinition: readSpec } = await import('../definition-file.ts')
+  // Proof: the server validates the request and names invalid members.
+  return await readSpec(invocation, { path, blockName: 'node_pool', schema: NODE_POOL_SCHEMA })
 }
 
-async function changedPool({ client, flags }: Invocation, name: string): Promise<NodePoolRequest> {
-  const known = await findOrUndefined(() => client.v1.readNodePool({ params: { pool_name: name } }))
-  const description = flags.text('description')
+async function poolFromFlags(
+  { client, flags }: CommandContext,
+  name: string,
+): Promise<NodePoolRequest> {
+  const known = await undefinedIfNotFound(() =>
+    client.v1.readNodePool({ params: { pool_name: name } }),
+  )
+  const description = flags.string('description')
   return {
     ...known?.data,
     Name: name,
     ...(description === undefined ? {} : { Description: description }),
-    ...(flags.texts('meta').length > 0 ? { Meta: flags.pairs('meta') } : {}),
+    ...(flags.strings('meta').length > 0 ? { Meta: flags.keyValues('meta') } : {}),
   }
 }
 
-export async function runNodePoolDelete({ args, client, output }: Invocation): Promise<number> {
+export async function runNodePoolDelete({ args, client, output }: CommandContext): Promise<number> {
   const name = args[0] ?? ''
   await client.v1.deleteNodePool({ params: { pool_name: name } })
-  output.say(`Node pool "${name}" is deleted.`)
+  output.printLine(`Node pool "${name}" is deleted.`)
   return EXIT_CODES.ok
 }

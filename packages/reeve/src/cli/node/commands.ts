@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const NODE: ArgumentSpec = {
   usage: '[NODE]',
   help: 'the name of a node, or a prefix of its ID',
-  completes: 'node',
+  completionKind: 'node',
 }
 const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'show full IDs' }
 const SELF: FlagSpec = { usage: '--self', help: 'the node of the agent at this address' }
@@ -84,14 +84,14 @@ export const nodeCommands: readonly CommandSpec[] = [
       { usage: '--disable', help: 'mark the node as ineligible' },
       SELF,
     ],
-    load: async () => (await import('./change.ts')).runNodeEligibility,
+    load: async () => (await import('./write.ts')).runNodeEligibility,
   },
   {
     path: 'node purge',
     summary: 'Purge a node that is gone.',
     examples: [{ line: 'reeve node purge 4f2c', says: 'its allocations are rescheduled' }],
     args: [NODE],
-    load: async () => (await import('./change.ts')).runNodePurge,
+    load: async () => (await import('./write.ts')).runNodePurge,
   },
   {
     path: 'node revoke',
@@ -147,7 +147,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     args: [NODE],
     flags: [SELF],
     isRead: true,
-    load: async () => (await import('./meta.ts')).runNodeMetaRead,
+    load: async () => (await import('./write.ts')).runNodeMetaRead,
   },
   {
     path: 'node meta apply',
@@ -162,7 +162,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     args: [NODE, { usage: '[KEY=VALUE...]', help: 'values to set' }],
     flags: [SELF, { usage: '--unset <KEY>', help: 'a value to remove', isRepeated: true }],
     isRead: true,
-    load: async () => (await import('./meta.ts')).runNodeMetaApply,
+    load: async () => (await import('./write.ts')).runNodeMetaApply,
   },
   {
     path: 'node join-token create',
@@ -179,7 +179,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       {
         usage: '--pool <POOL>',
         help: 'require this node pool',
-        completes: 'node-pool',
+        completionKind: 'node-pool',
       },
       { usage: '--name <NAME>', help: 'require this node name' },
     ],
@@ -215,7 +215,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       {
         usage: '[FILE]',
         help: 'a file with the new token; "-" reads standard input',
-        completes: 'file',
+        completionKind: 'file',
       },
     ],
     isRead: true,

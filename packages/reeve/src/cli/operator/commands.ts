@@ -42,14 +42,14 @@ export const operatorCommands: readonly CommandSpec[] = [
       { line: 'reeve operator debug incident-42', says: 'into a directory of this name' },
     ],
     args: [{ usage: '[DIRECTORY]', help: 'a directory that does not exist yet' }],
-    load: async () => (await import('./debug.ts')).runOperatorDebug,
+    load: async () => (await import('./api.ts')).runOperatorDebug,
   },
   {
     path: 'operator scheduler get-config',
     summary: 'Show the scheduler configuration.',
     examples: [{ line: 'reeve operator scheduler get-config', says: 'of the region' }],
     isRead: true,
-    load: async () => (await import('./scheduler.ts')).runSchedulerGetConfig,
+    load: async () => (await import('./operator.ts')).runSchedulerGetConfig,
   },
   {
     path: 'operator scheduler set-config',
@@ -75,7 +75,7 @@ export const operatorCommands: readonly CommandSpec[] = [
       setting('preempt-service', 'allow preemption by service jobs'),
       { usage: '--check-index <INDEX>', help: 'only if the configuration has this modify index' },
     ],
-    load: async () => (await import('./scheduler.ts')).runSchedulerSetConfig,
+    load: async () => (await import('./operator.ts')).runSchedulerSetConfig,
   },
   {
     path: 'operator upgrade status',
@@ -85,7 +85,7 @@ export const operatorCommands: readonly CommandSpec[] = [
       'go back to the version before.',
     examples: [{ line: 'reeve operator upgrade status', says: 'of the region' }],
     isRead: true,
-    load: async () => (await import('./upgrade.ts')).runUpgradeStatus,
+    load: async () => (await import('./operator.ts')).runUpgradeStatus,
   },
   {
     path: 'operator upgrade finish',
@@ -94,7 +94,7 @@ export const operatorCommands: readonly CommandSpec[] = [
       'Rejected while a server runs an older version. Afterwards older versions do not start on ' +
       'this state.',
     examples: [{ line: 'reeve operator upgrade finish', says: 'after all servers and nodes' }],
-    load: async () => (await import('./upgrade.ts')).runUpgradeFinish,
+    load: async () => (await import('./operator.ts')).runUpgradeFinish,
   },
   {
     path: 'operator database accept-loss',
@@ -106,7 +106,7 @@ export const operatorCommands: readonly CommandSpec[] = [
     examples: [
       { line: 'reeve operator database accept-loss', says: 'continue without the lost commits' },
     ],
-    load: async () => (await import('./database.ts')).runAcceptLoss,
+    load: async () => (await import('./operator.ts')).runAcceptLoss,
   },
   {
     path: 'system gc',
@@ -114,20 +114,20 @@ export const operatorCommands: readonly CommandSpec[] = [
     examples: [
       { line: 'reeve system gc', says: 'terminal jobs, evaluations, allocations and nodes' },
     ],
-    load: async () => (await import('./system.ts')).runSystemGc,
+    load: async () => (await import('./operator.ts')).runSystemGc,
   },
   {
     path: 'system reconcile summaries',
     summary: 'Recompute the summaries of all jobs.',
     examples: [{ line: 'reeve system reconcile summaries', says: 'if a summary is inconsistent' }],
-    load: async () => (await import('./system.ts')).runSystemReconcile,
+    load: async () => (await import('./operator.ts')).runSystemReconcile,
   },
   {
     path: 'server members',
     summary: 'List the servers of all regions and the leaders.',
     examples: [{ line: 'reeve server members', says: 'addresses, versions, status and leader' }],
     isRead: true,
-    load: async () => (await import('./system.ts')).runServerMembers,
+    load: async () => (await import('./operator.ts')).runServerMembers,
   },
   {
     path: 'server force-leave',
@@ -139,6 +139,6 @@ export const operatorCommands: readonly CommandSpec[] = [
     ],
     args: [{ usage: '<NAME>', help: 'name of the server' }],
     flags: [{ usage: '--prune', help: 'remove it from the list of members' }],
-    load: async () => (await import('./system.ts')).runServerForceLeave,
+    load: async () => (await import('./operator.ts')).runServerForceLeave,
   },
 ]

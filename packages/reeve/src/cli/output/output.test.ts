@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { UsageError } from '../failure.ts'
-import { choosePaint, colourPaint, cutTo, plainPaint, widthOf } from './style.ts'
-import { fields, shortId, table } from './table.ts'
-import { templateRender } from './template.ts'
-import { agoFromIso, agoFromNs, formatAge } from './time.ts'
+import { UsageError } from '../errors.ts'
+import { choosePaint, ansiPaint, truncateToWidth, noPaint, displayWidth } from './color.ts'
+import { renderFields, shortenId, renderTable, agoFromIso, agoFromNs, formatAge } from './format.ts'
+import { createTemplateRenderer } from './template.ts'
 
 test('table: columns are as wide as their widest cell, colours do not count', () => {
-  const green = colourPaint('good', 'ok')
+  const green = ansiPaint('good', 'ok')
   assert.equal(
-    table(
+    renderTable(
       ['ID', 'Status', 'Says'],
       [
         ['web', green, ''],
@@ -18,12 +17,12 @@ test('table: columns are as wide as their widest cell, colours do not count', ()
     ),
     `ID          Status  Says\nweb         ${green}\na-long-one  failed  why\n`,
   )
-  assert.equal(table(['ID'], []), '')
+  assert.equal(renderTable(['ID'], []), '')
 })
 
 test('fields: names are aligned', () => {
   assert.equal(
-    fields([
+    renderFields([
       ['ID', 'web'],
       ['Namespace', 'default'],
     ]),
@@ -32,8 +31,8 @@ test('fields: names are aligned', () => {
 })
 
 test('shortId: only identifiers are cut', () => {
-  assert.equal(shortId('6ba7b810-9dad-11d1-80b4-00c04fd430c8'), '6ba7b810')
-  assert.equal(shortId('web'), 'web')
+  assert.equal(shortenId('6ba7b810-9dad-11d1-80b4-00c04fd430c8'), '6ba7b810')
+  assert.equal(shortenId('web'), 'web')
 })
 
 const ages = [
@@ -59,39 +58,39 @@ test('agoFromNs and agoFromIso: the zero time is never', () => {
 })
 
 const paints = [
-  { name: 'a terminal', environment: {}, isTerminal: true, paint: colourPaint },
-  { name: 'a pipe', environment: {}, isTerminal: false, paint: plainPaint },
-  { name: 'NO_COLOR', environment: { NO_COLOR: '1' }, isTerminal: true, paint: plainPaint },
+  { name: 'a terminal', environment: {}, isTerminal: true, paint: ansiPaint },
+  { name: 'a pipe', environment: {}, isTerminal: false, paint: noPaint },
+  { name: 'NO_COLOR', environment: { NO_COLOR: '1' }, isTerminal: true, paint: noPaint },
   {
     name: 'an empty NO_COLOR',
     environment: { NO_COLOR: '' },
     isTerminal: true,
-    paint: colourPaint,
+    paint: ansiPaint,
   },
   {
     name: 'FORCE_COLOR in a pipe',
     environment: { FORCE_COLOR: '1' },
     isTerminal: false,
-    paint: colourPaint,
+    paint: ansiPaint,
   },
-  { name: 'a dumb terminal', environment: { TERM: 'dumb' }, isTerminal: true, paint: plainPaint },
+  { name: 'a dumb terminal', environment: { TERM: 'dumb' }, isTerminal: true, paint: noPaint },
 ]
 
 for (const { name, environment, isTerminal, paint } of paints)
-  test(`choosePaint: ${name} gets ${paint === plainPaint ? 'no colours' : 'colours'}`, () => {
+  test(`choosePaint: ${name} gets ${paint === noPaint ? 'no colours' : 'colours'}`, () => {
     assert.equal(choosePaint(environment, isTerminal), paint)
   })
 
 test('cutTo: a line keeps its colours and ends them', () => {
-  assert.equal(cutTo('short', 10), 'short')
-  assert.equal(cutTo('much too long', 6), 'much …')
-  const cut = cutTo(`a ${colourPaint('bad', 'red text')}`, 5)
-  assert.equal(widthOf(cut), 5)
+  assert.equal(truncateToWidth('short', 10), 'short')
+  assert.equal(truncateToWidth('much too long', 6), 'much …')
+  const cut = truncateToWidth(`a ${ansiPaint('bad', 'red text')}`, 5)
+  assert.equal(displayWidth(cut), 5)
   assert.ok(cut.endsWith('\u001b[0m'))
 })
 
 test('templateRender: data goes through the template, whole numbers stay whole', () => {
-  assert.equal(templateRender('{{ .ID }} {{ .Count }}')({ ID: 'web', Count: 3 }), 'web 3')
-  assert.throws(() => templateRender('{{ .ID'), UsageError)
-  assert.throws(() => templateRender('{{ index .List 9 }}')({ List: [1] }), UsageError)
+  assert.equal(createTemplateRenderer('{{ .ID }} {{ .Count }}')({ ID: 'web', Count: 3 }), 'web 3')
+  assert.throws(() => createTemplateRenderer('{{ .ID'), UsageError)
+  assert.throws(() => createTemplateRenderer('{{ index .List 9 }}')({ List: [1] }), UsageError)
 })

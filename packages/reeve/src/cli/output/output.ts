@@ -1,18 +1,18 @@
 import type { CliHost } from '../host.ts'
-import { printableText } from './printable.ts'
-import type { Paint } from './style.ts'
+import { escapeTerminalControls } from './printable.ts'
+import type { Paint } from './color.ts'
 
-/** Data as a machine wants it. */
+/** Renders data as JSON or with a template. */
 export type Render = (data: unknown) => string
 
 interface OutputOptions {
   readonly host: CliHost
   readonly paint: Paint
-  /** `--json` or `--template`; undefined for a person. */
+  /** Set by `--json` or `--template`; undefined for text. */
   readonly render: Render | undefined
 }
 
-/** How a command shows what it found: for people, as JSON, or through a template. */
+/** Prints results of commands as text, as JSON, or with a template. */
 export class Output {
   readonly paint: Paint
   readonly #host: CliHost
@@ -24,40 +24,45 @@ export class Output {
     this.#render = render
   }
 
-  /** Whether a machine reads the answer: then nothing but the answer is written to it. */
-  get isForMachines(): boolean {
+  /**
+   * Whether the output is JSON or a template: then only the result is printed to standard output.
+   */
+  get isStructured(): boolean {
     return this.#render !== undefined
   }
 
-  /** Whether lines may be written over. */
-  get isLive(): boolean {
-    return this.#host.isTerminal && !this.isForMachines
+  /** Whether lines may be redrawn. */
+  get canRedraw(): boolean {
+    return this.#host.isTerminal && !this.isStructured
   }
 
-  /** The answer of a command: data for machines, text for people. */
-  show(data: unknown, text: () => string): void {
+  /** Prints the result of a command: the rendered data, or the text. */
+  print(data: unknown, text: () => string): void {
     this.#write(this.#render === undefined ? text() : this.#render(data))
   }
 
-  /** A line for people only. */
-  say(line: string): void {
-    if (!this.isForMachines) this.#write(line === '' ? '\n' : line)
+  /** Prints a line, unless the output is structured. */
+  printLine(line: string): void {
+    if (!this.isStructured) this.#write(line === '' ? '\n' : line)
   }
 
-  /** Progress, warnings and next steps: never part of the answer. */
-  note(line: string): void {
+  /** Prints progress, warnings and next steps to standard error. */
+  printNotice(line: string): void {
     const { isTerminal, isErrTerminal = isTerminal } = this.#host
-    this.#host.err(ended(isErrTerminal ? printableText(line) : line))
+    this.#host.err(withNewline(isErrTerminal ? escapeTerminalControls(line) : line))
   }
 
-  /** Names and messages of others are in it, and must not act on the terminal. */
+  /**
+   * Escapes control characters on a terminal, because the text contains names and messages of other
+   * users.
+   */
   #write(text: string): void {
-    this.#host.out(ended(this.#host.isTerminal ? printableText(text) : text))
+    this.#host.out(withNewline(this.#host.isTerminal ? escapeTerminalControls(text) : text))
   }
 }
 
 export const renderJson: Render = (data) => JSON.stringify(data, null, 2)
 
-function ended(text: string): string {
+function withNewline(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { printableName, printableText, taskWriter } from './printable.ts'
+import { escapeControlCharacters, escapeTerminalControls, createOutputWriter } from './printable.ts'
 
 const names = [
   ['plain name', 'plain name'],
@@ -12,7 +12,7 @@ const names = [
 ] as const
 for (const [name, wanted] of names)
   test(`printable: the name ${JSON.stringify(name)} is shown as ${wanted}`, () =>
-    assert.equal(printableName(name), wanted))
+    assert.equal(escapeControlCharacters(name), wanted))
 
 const texts = [
   ['one\ntwo\tthree\r\n', 'one\ntwo\tthree\r\n'],
@@ -24,7 +24,7 @@ const texts = [
 ] as const
 for (const [text, wanted] of texts)
   test(`printable: the text ${JSON.stringify(text)} keeps its lines and colours only`, () =>
-    assert.equal(printableText(text), wanted))
+    assert.equal(escapeTerminalControls(text), wanted))
 
 function aHost(isTerminal: boolean) {
   const parts: Uint8Array[] = []
@@ -40,7 +40,7 @@ test('printable: what comes in parts is the same as in one', async () => {
   const bytes = Buffer.from(text)
   for (let size = 1; size <= bytes.length; size++) {
     const { host, written } = aHost(true)
-    const write = taskWriter(host)
+    const write = createOutputWriter(host)
     for (let at = 0; at < bytes.length; at += size) await write(bytes.subarray(at, at + size))
     assert.equal(String(written()), 'a\u001b[31mrot ö 🎉\u001b[0m\r\nb\\x1b[2Jc\\rd\\u202e\n')
   }
@@ -49,6 +49,6 @@ test('printable: what comes in parts is the same as in one', async () => {
 test('printable: a file or pipe gets every byte as it is', async () => {
   const { host, written } = aHost(false)
   const bytes = Buffer.from([0x1b, 0x5b, 0x32, 0x4a, 0xff, 0x00])
-  await taskWriter(host, 'stderr')(bytes)
+  await createOutputWriter(host, 'stderr')(bytes)
   assert.deepEqual(written(), bytes)
 })

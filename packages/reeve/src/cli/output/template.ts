@@ -6,17 +6,18 @@ import {
   HELPER_FUNCTIONS,
   renderTemplate,
 } from '@reeve/go-template'
-import { UsageError } from '../failure.ts'
+import { UsageError } from '../errors.ts'
 import type { Render } from './output.ts'
 
-/** Reads `--template` before anything is asked or changed: a wrong one costs nothing. */
-export function templateRender(source: string): Render {
+/** Parses `--template` before the command runs, so that an invalid template has no side effects. */
+export function createTemplateRenderer(source: string): Render {
   const functions = new Map([...GO_FUNCTIONS, ...HELPER_FUNCTIONS])
-  const tree = orUsage(() => parseTemplate(source, { left: '{{', right: '}}', functions }))
-  return (data) => orUsage(() => renderTemplate(tree, { data: fromPlain(data, true), functions }))
+  const tree = asUsageError(() => parseTemplate(source, { left: '{{', right: '}}', functions }))
+  return (data) =>
+    asUsageError(() => renderTemplate(tree, { data: fromPlain(data, true), functions }))
 }
 
-function orUsage<T>(step: () => T): T {
+function asUsageError<T>(step: () => T): T {
   try {
     return step()
   } catch (thrown) {

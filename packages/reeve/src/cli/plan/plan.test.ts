@@ -9,14 +9,12 @@ import type {
   PlacementMetrics,
 } from '@reeve/contract'
 import { Flags } from '../flags.ts'
-import { plainPaint } from '../output/style.ts'
-import { diffText } from './diff-text.ts'
-import { explanationText } from './explanation-text.ts'
-import { metricsText } from './metrics-text.ts'
-import { fileWords, nextCommand } from './next-command.ts'
+import { noPaint } from '../output/color.ts'
+import { formatDiff, formatUpdates, hasUpdates } from './plan-text.ts'
+import { formatExplanation, formatPlacementFailure } from './placement-failures.ts'
+import { jobFileArgs, suggestCommand } from './suggest-command.ts'
 import { shellLine } from '@reeve/kit/shell-words.ts'
-import { isChanging, updatesText } from './updates-text.ts'
-import { isDenied, verdictsText } from './verdicts-text.ts'
+import { isDenied, formatPolicyResults } from '../governance/policy-results.ts'
 
 const EDITED: JobDiff = {
   Type: 'Edited',
@@ -65,7 +63,7 @@ const EDITED: JobDiff = {
 
 test('diffText: only what changes is shown, durations as people write them', () => {
   assert.equal(
-    diffText(EDITED, { paint: plainPaint, isVerbose: false }),
+    formatDiff(EDITED, { paint: noPaint, isVerbose: false }),
     [
       '+/- Job: "web"',
       '+/-   Priority: "50" => "70"',
@@ -80,7 +78,7 @@ test('diffText: only what changes is shown, durations as people write them', () 
 })
 
 test('diffText: of what is new, the fields are shown when asked for', () => {
-  const text = diffText(EDITED, { paint: plainPaint, isVerbose: true })
+  const text = formatDiff(EDITED, { paint: noPaint, isVerbose: true })
   assert.match(text, /\n\+ {7}Task: "side" \(forces create\)\n\+ {9}Driver: "exec"\n/)
 })
 
@@ -100,14 +98,14 @@ const NONE = {
 }
 
 function updatesOf(updates: DesiredUpdates, unplaced = 0): string {
-  return updatesText('app', updates, { paint: plainPaint, unplaced }).join('\n')
+  return formatUpdates('app', updates, { paint: noPaint, unplaced }).join('\n')
 }
 
 test('updatesText: says what happens to instances, what stays last', () => {
   const updates = { ...NONE, Ignore: 2, Place: 1, Stop: 3 }
   assert.equal(updatesOf(updates), 'Group "app": 1 started, 3 stopped, 2 left as they are.')
   assert.equal(updatesOf(NONE), 'Group "app": nothing to do.')
-  assert.deepEqual([isChanging(updates), isChanging({ ...NONE, Ignore: 2 })], [true, false])
+  assert.deepEqual([hasUpdates(updates), hasUpdates({ ...NONE, Ignore: 2 })], [true, false])
 })
 
 const unplacedCases = [
@@ -154,7 +152,7 @@ const METRICS: PlacementMetrics = {
 
 test('metricsText: names each reason and how many nodes it concerns', () => {
   assert.equal(
-    metricsText('app', METRICS, plainPaint),
+    formatPlacementFailure('app', METRICS, noPaint),
     [
       'Group "app": 2 allocations could not be placed.',
       '  * not met: ${attr.kernel.name} = windows (1 node)',
@@ -163,7 +161,7 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
   )
   const empty = { ...METRICS, NodesInPool: 0, NodesEvaluated: 0, CoalescedFailures: 0 }
   assert.equal(
-    metricsText('app', empty, plainPaint),
+    formatPlacementFailure('app', empty, noPaint),
     'Group "app": 1 allocation could not be placed.\n' +
       '  * No node is ready in pool "default" and the datacenters of the job. There are nodes in dc1 (3 nodes).',
   )
@@ -173,7 +171,7 @@ test('metricsText: nodes are told once, by the reason, else by their class', () 
   const gpu = { ClassFiltered: { gpu: 1 }, ClassExhausted: { gpu: 2 } }
   const unexplained = { ConstraintFiltered: null, DimensionExhausted: null }
   const lines = (metrics: PlacementMetrics) =>
-    metricsText('app', metrics, plainPaint).split('\n').slice(1)
+    formatPlacementFailure('app', metrics, noPaint).split('\n').slice(1)
   assert.deepEqual(lines({ ...METRICS, ...gpu }), lines(METRICS))
   assert.deepEqual(lines({ ...METRICS, ...gpu, ...unexplained }), [
     '  * node class "gpu" is refused (1 node)',
@@ -214,7 +212,7 @@ test('verdictsText: those that object come first, with their findings', () => {
     FindingsOmitted: 0,
   }
   assert.equal(
-    verdictsText([passing, skipped, OUTCOME], plainPaint),
+    formatPolicyResults([passing, skipped, OUTCOME], noPaint),
     [
       'Policy "small" of set "limits" (soft-mandatory) denies it.',
       '  * main: too much memory (line 3, column 5)',
@@ -253,7 +251,7 @@ test('explanationText: says what refuses an instance and what would place it', (
     GroupsOmitted: 0,
   } as unknown as Explanation
   assert.equal(
-    explanationText(explanation, plainPaint),
+    formatExplanation(explanation, noPaint),
     [
       '2 instances are not placed',
       '',
@@ -282,13 +280,13 @@ test('nextCommand: reaches the same server and namespace, and reads the file in 
   const environment = { REEVE_NAMESPACE: 'prod' }
   const host = { environment }
   const flags = new Flags({ address: 'http://a:1', token: 'secret', var: ['x=a b'], hcl1: true })
-  const words = fileWords({ args: ['web.hcl'], flags })
+  const words = jobFileArgs({ args: ['web.hcl'], flags })
   assert.equal(
-    nextCommand({ flags, host }, ['job', 'run', ...words], 'dev'),
+    suggestCommand({ flags, host }, ['job', 'run', ...words], 'dev'),
     `reeve job run --hcl1 --var 'x=a b' web.hcl --address http://a:1 --namespace dev`,
   )
   assert.equal(
-    nextCommand({ flags: new Flags({}), host }, ['job', 'status'], 'prod'),
+    suggestCommand({ flags: new Flags({}), host }, ['job', 'status'], 'prod'),
     'reeve job status',
   )
 })

@@ -1,73 +1,78 @@
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import type { SnapshotLine, SnapshotRowName } from '@reeve/contract'
 import { isBase64 } from '@reeve/kit/base64.ts'
-import { CommandFailure } from '../failure.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
+import { CommandError } from '../errors.ts'
 
-/** What this program writes and reads. */
+/** The snapshot version that this program supports. */
 const VERSION = 1
 /** A blob is at most some megabytes, and base64 makes it a third longer. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
 const NEWLINE = 0x0a
 
-/** No state has had as many commits: at a million a second it takes eight years. */
+/**
+ * Upper limit of commit indexes: at a million commits per second it is reached after eight years.
+ */
 const INDEX_MAX = 2 ** 48
 const BLOB_NAME_CHARS_MAX = 1_024
 
 /**
- * The lines of a snapshot, in the order of the contract. Fails at its end, and so after lines were
- * given, when it is not whole: whoever acts on them has read it to the end once before.
+ * Yields the lines of a snapshot in the order of the contract. An incomplete snapshot is detected
+ * only at its end, so that callers read it once before they act on the lines.
  */
-export async function* snapshotLines(
+export async function* readSnapshotLines(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<SnapshotLine> {
   const hash = createHash('sha256')
-  const order = new LineOrder()
+  const order = new LineValidator()
   let number = 0
-  for await (const bytes of linesOf(chunks, name)) {
+  for await (const bytes of splitLines(chunks, name)) {
     number += 1
-    if (order.isOver) throw damaged(name, 'something follows its end')
-    const line = lineIn(bytes)
+    if (order.isComplete) throw incompleteSnapshot(name, 'something follows its end')
+    const line = parseLine(bytes)
     if (line === undefined) throw invalidLine(name, number, 'it is not a line of a snapshot')
     if (number === 1) checkHead(line, name)
-    const problem = order.problemOf(line)
+    const problem = order.validate(line)
     if (problem !== undefined) throw invalidLine(name, number, problem)
     if ('Checksum' in line) {
       const checksum = `sha256:${hash.digest('hex')}`
-      if (checksum !== line.Checksum) throw damaged(name, 'its checksum is another one')
+      if (checksum !== line.Checksum) throw incompleteSnapshot(name, 'its checksum is another one')
     } else hash.update(bytes)
     yield line
   }
-  if (!order.isOver) throw damaged(name, number > 0 ? 'its end is missing' : 'it is empty')
+  if (!order.isComplete)
+    throw incompleteSnapshot(name, number > 0 ? 'its end is missing' : 'it is empty')
 }
 
-/** Says that a line cannot be used, and why. */
-export function invalidLine(name: string, number: number, why: string): CommandFailure {
-  return new CommandFailure(`${name} is not a valid snapshot: line ${number}: ${why}.`)
+/** Creates the error for an invalid line. */
+function invalidLine(name: string, number: number, why: string): CommandError {
+  return new CommandError(`${name} is not a valid snapshot: line ${number}: ${why}.`)
 }
 
-/** Head, blobs, reach, rows, end: each where it belongs, and as many as are told of. */
-class LineOrder {
-  #isBegun = false
+/** Validates the order of lines (head, blobs, index, rows, end) and their announced counts. */
+class LineValidator {
+  #hasHead = false
   #index: number | undefined
-  #rowsTold = 0
+  #rowsExpected = 0
   #rows = 0
   readonly #blobs = new Set<string>()
-  isOver = false
+  isComplete = false
 
-  problemOf(line: SnapshotLine): string | undefined {
+  validate(line: SnapshotLine): string | undefined {
     if ('Snapshot' in line) {
-      if (this.#isBegun) return 'the snapshot begins a second time'
-      this.#isBegun = true
+      if (this.#hasHead) return 'the snapshot begins a second time'
+      this.#hasHead = true
     } else if ('Blob' in line) return this.#blobProblem(line)
-    else if ('Index' in line) return this.#reachProblem(line)
+    else if ('Index' in line) return this.#indexProblem(line)
     else if ('Row' in line) return this.#rowProblem(line.Row)
     else {
-      if (this.#rows !== this.#rowsTold)
-        return `the snapshot has ${this.#rows} rows instead of ${this.#rowsTold}`
+      if (this.#rows !== this.#rowsExpected)
+        return `the snapshot has ${this.#rows} rows instead of ${this.#rowsExpected}`
       if (this.#blobs.size !== line.Blobs)
         return `the snapshot has ${this.#blobs.size} blobs instead of ${line.Blobs}`
-      this.isOver = true
+      this.isComplete = true
     }
     return undefined
   }
@@ -81,13 +86,13 @@ class LineOrder {
     return isBase64(Data) ? undefined : `the blob ${JSON.stringify(blob)} is not base64`
   }
 
-  #reachProblem({ Index, Rows }: LineWith<'Index'>): string | undefined {
+  #indexProblem({ Index, Rows }: LineWith<'Index'>): string | undefined {
     if (this.#index !== undefined) return 'the index is there twice'
     if (!isCount(Index) || Index > INDEX_MAX)
       return `the index ${Index} is not an integer from 0 to ${INDEX_MAX}`
     if (!isCount(Rows)) return 'the number of rows is not an integer from 0'
     this.#index = Index
-    this.#rowsTold = Rows
+    this.#rowsExpected = Rows
     return undefined
   }
 
@@ -111,8 +116,11 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
-/** With their newlines. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Buffer> {
+/** Splits chunks into lines, which include their newlines. */
+async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<Buffer> {
   let rest: Buffer[] = []
   let length = 0
   for await (const chunk of chunks) {
@@ -127,14 +135,14 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncG
     }
     const part = Buffer.from(chunk.subarray(start))
     length += part.length
-    if (length > LINE_BYTES_MAX) throw damaged(name, 'a line does not end')
+    if (length > LINE_BYTES_MAX) throw incompleteSnapshot(name, 'a line does not end')
     if (part.length > 0) rest.push(part)
   }
   if (rest.length > 0) yield Buffer.concat(rest)
 }
 
-/** Undefined when it is none. */
-function lineIn(bytes: Buffer): SnapshotLine | undefined {
+/** Parses a line; undefined if it is invalid. */
+function parseLine(bytes: Buffer): SnapshotLine | undefined {
   try {
     const line: unknown = JSON.parse(bytes.toString('utf8'))
     return isLine(line) ? line : undefined
@@ -144,7 +152,7 @@ function lineIn(bytes: Buffer): SnapshotLine | undefined {
   }
 }
 
-/** Every kind of line has a member that no other has. */
+/** Whether the value is a snapshot line: each kind has a distinctive member. */
 function isLine(line: unknown): line is SnapshotLine {
   if (typeof line !== 'object' || line === null) return false
   const has = (member: string, type: string): boolean => typeof Reflect.get(line, member) === type
@@ -159,10 +167,10 @@ function isLine(line: unknown): line is SnapshotLine {
 
 function checkHead(line: SnapshotLine, name: string): void {
   if (!('Snapshot' in line) || line.Snapshot !== 'reeve') {
-    throw damaged(name, 'it does not begin as one')
+    throw incompleteSnapshot(name, 'it does not begin as one')
   }
   if (line.Version !== VERSION) {
-    throw new CommandFailure(
+    throw new CommandError(
       `${name} is a snapshot of version ${line.Version}; this is ${VERSION}.`,
       {
         hint: 'Use the version of Reeve that saved it.',
@@ -171,6 +179,68 @@ function checkHead(line: SnapshotLine, name: string): void {
   }
 }
 
-function damaged(name: string, why: string): CommandFailure {
-  return new CommandFailure(`${name} is not a whole snapshot: ${why}.`)
+function incompleteSnapshot(name: string, why: string): CommandError {
+  return new CommandError(`${name} is not a whole snapshot: ${why}.`)
+}
+
+/** Summary of a complete snapshot. */
+export interface SnapshotContent {
+  readonly Version: number
+  readonly Time: string
+  readonly Index: number
+  readonly Rows: number
+  readonly Blobs: number
+  readonly Checksum: string
+  /** Rows of each table. */
+  readonly Tables: Readonly<Record<string, number>>
+}
+
+/** Validates a row of a snapshot that reaches to an index; returns the problem, if any. */
+type RowValidator = (
+  line: Extract<SnapshotLine, { readonly Row: unknown }>,
+  upTo: number,
+) => string | undefined
+
+/** Reads and validates a complete snapshot. Throws if it is incomplete or a row is invalid. */
+export async function inspectSnapshot(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  check: RowValidator = () => undefined,
+): Promise<SnapshotContent> {
+  const tables = new Map<string, number>()
+  let head = { Version: 0, Time: '' }
+  let totals = { Index: 0, Rows: 0 }
+  let Blobs = 0
+  let Checksum = ''
+  let number = 0
+  for await (const line of readSnapshotLines(chunks, name)) {
+    number += 1
+    if ('Snapshot' in line) head = { Version: line.Version, Time: line.Time }
+    else if ('Blob' in line) Blobs += 1
+    else if ('Index' in line) totals = { Index: line.Index, Rows: line.Rows }
+    else if ('Row' in line) {
+      const [table, key] = line.Row
+      const problem = check(line, totals.Index)
+      if (problem !== undefined)
+        throw invalidLine(name, number, `row ${JSON.stringify(key)} of table ${table}: ${problem}`)
+      tables.set(table, (tables.get(table) ?? 0) + 1)
+    } else ({ Checksum } = line)
+  }
+  return { ...head, ...totals, Blobs, Checksum, Tables: Object.fromEntries(tables) }
+}
+
+/** Reads a file in chunks. Read errors become command errors. */
+export async function* readFileChunks(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of createReadStream(path)) {
+      // Proof: a stream without an encoding yields Buffers.
+      yield chunk as Buffer
+    }
+  } catch (thrown) {
+    if (thrown instanceof CommandError) throw thrown
+    const reason = errorMessage(thrown)
+      .replace(/^[A-Z]+: /, '')
+      .replace(/, \w+( '.*)?$/, '')
+    throw new CommandError(`${path} cannot be read: ${reason}.`)
+  }
 }

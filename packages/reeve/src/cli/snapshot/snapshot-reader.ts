@@ -1,9 +1,8 @@
 /**
- * What reads snapshots. Loaded when it is needed: whoever imports the door of this folder does so
- * at every start of the program.
+ * Loads the snapshot reader on demand, because index.ts is imported at every start of the program.
  */
 export async function loadSnapshotReader() {
-  const { snapshotLines } = await import('./read-snapshot.ts')
-  const { fileChunks, inspectSnapshot } = await import('./inspect-snapshot.ts')
+  const { readSnapshotLines: snapshotLines } = await import('./read-snapshot.ts')
+  const { readFileChunks: fileChunks, inspectSnapshot } = await import('./read-snapshot.ts')
   return { snapshotLines, fileChunks, inspectSnapshot }
 }

@@ -1,34 +1,32 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure } from '../failure.ts'
-import { counted } from '../plan/metrics-text.ts'
-import { sizeText } from '../output/size.ts'
-import { fields, table } from '../output/table.ts'
-import { fileChunks, inspectSnapshot, type SnapshotContent } from './inspect-snapshot.ts'
+import type { CommandContext } from '../command.ts'
+import { CommandError, EXIT_CODES } from '../errors.ts'
+import { pluralize } from '../plan/placement-failures.ts'
+import { formatSize, renderFields, renderTable } from '../output/format.ts'
+import { readFileChunks, inspectSnapshot, type SnapshotContent } from './read-snapshot.ts'
 
-/** Only its owner reads it: names, sources of jobs and policies are in it as they are. */
-const MODE = 0o600
+/** File mode: snapshots contain names and sources of jobs and policies in plain text. */
+const FILE_MODE = 0o600
 
-/** Copies the whole state into a file, which is there only when it is whole. */
-export async function runSnapshotSave(invocation: Invocation): Promise<number> {
+/** `operator snapshot save`: saves the cluster state. The file appears only when it is complete. */
+export async function runSnapshotSave(invocation: CommandContext): Promise<number> {
   const { args, flags, host, output } = invocation
   const given = args[0] ?? ''
   const path = resolve(host.directory, given)
   if (!flags.has('force') && (await exists(path))) {
-    throw new CommandFailure(`${given} already exists.`, { hint: 'Use --force to overwrite it.' })
+    throw new CommandError(`${given} already exists.`, { hint: 'Use --force to overwrite it.' })
   }
   const part = `${path}.part`
   try {
     await download(invocation, part)
-    const content = await inspectSnapshot(fileChunks(part), basename(path))
+    const content = await inspectSnapshot(readFileChunks(part), basename(path))
     const { size } = await stat(part)
     await rename(part, path)
-    const holds = `${counted(content.Rows, 'row')}, ${counted(content.Blobs, 'blob')}`
-    const what = `the state at index ${content.Index} (${holds}, ${sizeText(size)})`
-    output.show({ File: path, ...content }, () => `Saved ${what} to ${given}.`)
+    const holds = `${pluralize(content.Rows, 'row')}, ${pluralize(content.Blobs, 'blob')}`
+    const what = `the state at index ${content.Index} (${holds}, ${formatSize(size)})`
+    output.print({ File: path, ...content }, () => `Saved ${what} to ${given}.`)
   } finally {
     await rm(part, { force: true })
   }
@@ -42,10 +40,10 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-async function download({ client, signal }: Invocation, path: string): Promise<void> {
+async function download({ client, signal }: CommandContext, path: string): Promise<void> {
   const { data } = await client.open('saveSnapshot', { timeoutMs: 0, signal })
-  const file = await open(path, 'w', MODE).catch((thrown: unknown) => {
-    throw new CommandFailure(`${path} cannot be written: ${errorMessage(thrown)}.`)
+  const file = await open(path, 'w', FILE_MODE).catch((thrown: unknown) => {
+    throw new CommandError(`${path} cannot be written: ${errorMessage(thrown)}.`)
   })
   try {
     for await (const chunk of data) await file.write(chunk)
@@ -55,15 +53,15 @@ async function download({ client, signal }: Invocation, path: string): Promise<v
   }
 }
 
-export async function runSnapshotInspect({ args, host, output }: Invocation): Promise<number> {
+export async function runSnapshotInspect({ args, host, output }: CommandContext): Promise<number> {
   const given = args[0] ?? ''
-  const content = await inspectSnapshot(fileChunks(resolve(host.directory, given)), given)
-  output.show(content, () => contentText(content))
+  const content = await inspectSnapshot(readFileChunks(resolve(host.directory, given)), given)
+  output.print(content, () => formatContent(content))
   return EXIT_CODES.ok
 }
 
-function contentText({ Version, Time, Index, Rows, Blobs, Tables }: SnapshotContent): string {
-  const about = fields([
+function formatContent({ Version, Time, Index, Rows, Blobs, Tables }: SnapshotContent): string {
+  const about = renderFields([
     ['Version', String(Version)],
     ['Saved', Time],
     ['Index', String(Index)],
@@ -74,5 +72,5 @@ function contentText({ Version, Time, Index, Rows, Blobs, Tables }: SnapshotCont
   const rows = Object.entries(Tables)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, count]) => [name, String(count)])
-  return rows.length === 0 ? about : `${about}\n${table(['Table', 'Rows'], rows)}`
+  return rows.length === 0 ? about : `${about}\n${renderTable(['Table', 'Rows'], rows)}`
 }

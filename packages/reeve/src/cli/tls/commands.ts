@@ -23,7 +23,7 @@ export const tlsCommands: readonly CommandSpec[] = [
       DAYS(1_825),
       FORCE,
     ],
-    load: async () => (await import('./create.ts')).runTlsCaCreate,
+    load: async () => (await import('./tls.ts')).runTlsCaCreate,
   },
   {
     path: 'tls cert create',
@@ -51,7 +51,7 @@ export const tlsCommands: readonly CommandSpec[] = [
       DAYS(365),
       FORCE,
     ],
-    load: async () => (await import('./create.ts')).runTlsCertCreate,
+    load: async () => (await import('./tls.ts')).runTlsCertCreate,
   },
   {
     path: 'tls info',
@@ -66,6 +66,6 @@ export const tlsCommands: readonly CommandSpec[] = [
       { usage: '--ca <FILE>', help: 'certificate of the authority that should have signed it' },
     ],
     isRead: true,
-    load: async () => (await import('./info.ts')).runTlsInfo,
+    load: async () => (await import('./tls.ts')).runTlsInfo,
   },
 ]

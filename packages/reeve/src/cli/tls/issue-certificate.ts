@@ -9,13 +9,13 @@ import {
 } from 'node:crypto'
 import { oidOf, readSingleDer, sequenceItems, type DerItem } from '@reeve/kit/der.ts'
 import { parseAddress } from '@reeve/kit/ip-address.ts'
-import { reasonOf } from '../reason.ts'
+import { systemErrorReason } from '../errors.ts'
 
 /** Limit for a file with a certificate or a key. */
 export const CERTIFICATE_BYTES_MAX = 1024 * 1024
 
 /** A certificate and its private key, as PEM. */
-export interface Issued {
+export interface IssuedCertificate {
   readonly certificate: string
   readonly key: string
 }
@@ -38,63 +38,63 @@ export interface CertificateRequest {
 
 const ENCRYPTED_KEY = /^(?:-----BEGIN ENCRYPTED |Proc-Type: 4,ENCRYPTED)/m
 
-/** The certificate and the key of an authority, as files hold them. */
+/** A certificate authority loaded from its PEM files. */
 export class Authority {
   readonly certificate: X509Certificate
   readonly #key: KeyObject
 
-  /** Throws an Error that says what is wrong with the files. */
+  /** Throws an error if the files do not form an authority. */
   constructor(certificate: string, key: string) {
-    this.certificate = parsed('certificate', () => new X509Certificate(certificate))
+    this.certificate = parsePem('certificate', () => new X509Certificate(certificate))
     if (ENCRYPTED_KEY.test(key))
       throw new Error('the private key has a passphrase: decrypt it first, as with "openssl pkey"')
-    this.#key = parsed('private key', () => createPrivateKey(key))
+    this.#key = parsePem('private key', () => createPrivateKey(key))
     if (!this.certificate.ca) throw new Error('the certificate is not that of an authority')
     if (!this.certificate.checkPrivateKey(this.#key)) {
       throw new Error('the private key does not match the certificate')
     }
   }
 
-  issue(request: CertificateRequest): Issued {
-    const { publicKey, privateKey } = newKey()
+  issue(request: CertificateRequest): IssuedCertificate {
+    const { publicKey, privateKey } = generateKey()
     const extensions = [
       extension(OID.basicConstraints, sequence(), true),
       extension(OID.keyUsage, bits(DIGITAL_SIGNATURE), true),
       extension(OID.extendedKeyUsage, sequence(...request.usages.map((one) => oid(OID[one])))),
       ...alternativeNames(request),
-      extension(OID.subjectKeyIdentifier, der(0x04, keyIdOf(publicKey))),
+      extension(OID.subjectKeyIdentifier, der(0x04, keyIdentifier(publicKey))),
       ...authorityKey(this.certificate),
     ]
     const issuer = subjectOf(this.certificate)
     const { name, validity } = request
     const fields = { issuer, subject: commonName(name), validity, publicKey, extensions }
-    return { certificate: signed(fields, this.#key), key: pemOf(privateKey) }
+    return { certificate: signCertificate(fields, this.#key), key: pemOf(privateKey) }
   }
 }
 
 /** A new authority that signs its own certificate. */
-export function createAuthority(name: string, validity: Validity): Issued {
-  const { publicKey, privateKey } = newKey()
+export function createAuthority(name: string, validity: Validity): IssuedCertificate {
+  const { publicKey, privateKey } = generateKey()
   const isAuthority = der(0x01, Uint8Array.of(0xff))
   const subject = commonName(name)
   const extensions = [
     extension(OID.basicConstraints, sequence(isAuthority), true),
     extension(OID.keyUsage, bits(CERTIFICATE_AND_CRL_SIGN), true),
-    extension(OID.subjectKeyIdentifier, der(0x04, keyIdOf(publicKey))),
+    extension(OID.subjectKeyIdentifier, der(0x04, keyIdentifier(publicKey))),
   ]
   const fields = { issuer: subject, subject, validity, publicKey, extensions }
-  return { certificate: signed(fields, privateKey), key: pemOf(privateKey) }
+  return { certificate: signCertificate(fields, privateKey), key: pemOf(privateKey) }
 }
 
-function parsed<T>(what: string, read: () => T): T {
+function parsePem<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
-    throw new Error(`the ${what} cannot be read: ${reasonOf(cause)}`, { cause })
+    throw new Error(`the ${what} cannot be read: ${systemErrorReason(cause)}`, { cause })
   }
 }
 
-function newKey(): { readonly publicKey: KeyObject; readonly privateKey: KeyObject } {
+function generateKey(): { readonly publicKey: KeyObject; readonly privateKey: KeyObject } {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' })
 }
 
@@ -114,7 +114,7 @@ const VERSION_3 = Uint8Array.of(2)
 const SERIAL_BYTES = 16
 
 /** RFC 5280, section 4.1. */
-function signed(fields: CertificateFields, key: KeyObject): string {
+function signCertificate(fields: CertificateFields, key: KeyObject): string {
   const { issuer, subject, validity, publicKey, extensions } = fields
   const { algorithm, digest } = signatureOf(key)
   const toBeSigned = sequence(
@@ -122,7 +122,7 @@ function signed(fields: CertificateFields, key: KeyObject): string {
     der(0x02, newSerial()),
     algorithm,
     issuer,
-    sequence(time(validity.fromMs), time(validity.toMs)),
+    sequence(encodeTime(validity.fromMs), encodeTime(validity.toMs)),
     subject,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(...extensions)),
@@ -215,7 +215,10 @@ function fieldsOf({ raw }: X509Certificate): readonly DerItem[] {
   return sequenceItems(toBeSigned)
 }
 
-/** The identifier that the authority gives its key: verifiers compare the two. */
+/**
+ * Builds the authority key identifier from the subject key identifier of the authority; verifiers
+ * compare both.
+ */
 function authorityKey(certificate: X509Certificate): readonly Uint8Array[] {
   const list = fieldsOf(certificate).find(({ tag }) => tag === 0xa3)
   const found = sequenceItems(sequenceItems(list)[0])
@@ -226,7 +229,7 @@ function authorityKey(certificate: X509Certificate): readonly Uint8Array[] {
   return [extension(OID.authorityKeyIdentifier, sequence(der(0x80, keyId)))]
 }
 
-/** The name of the authority as it is encoded in its certificate: issuers are compared by bytes. */
+/** Returns the encoded subject of the authority, because issuers are compared byte by byte. */
 function subjectOf(certificate: X509Certificate): Uint8Array {
   const fields = fieldsOf(certificate)
   const hasVersion = fields[0]?.tag === 0xa0
@@ -236,7 +239,7 @@ function subjectOf(certificate: X509Certificate): Uint8Array {
 }
 
 /** The usual identifier of a key: the SHA-1 digest of its bits (RFC 5280, section 4.2.1.2). */
-function keyIdOf(key: KeyObject): Uint8Array {
+function keyIdentifier(key: KeyObject): Uint8Array {
   const info = readSingleDer(key.export({ type: 'spki', format: 'der' }))
   const content = sequenceItems(info)[1]?.content.subarray(1) ?? new Uint8Array()
   return createHash('sha1').update(content).digest()
@@ -244,7 +247,7 @@ function keyIdOf(key: KeyObject): Uint8Array {
 
 const YEAR_OF_GENERALIZED_TIME = 2_050
 
-function time(ms: number): Uint8Array {
+function encodeTime(ms: number): Uint8Array {
   const date = new Date(ms)
   const text = `${date.toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`
   const isGeneralized = date.getUTCFullYear() >= YEAR_OF_GENERALIZED_TIME

@@ -1,12 +1,13 @@
 import type { AllocationStub, NodeStub } from '@reeve/contract'
 import type { Client } from '@reeve/sdk'
-import type { Measures } from './measures.ts'
+import type { CommandContext } from '../command.ts'
+import type { UsageSampler } from './usage.ts'
 
-/** Allocations that are looked at; a larger cluster is shown in part, and the picture says so. */
+/** Maximum number of allocations to read; the screen says if there are more. */
 const ALLOCATIONS_MAX = 10_000
 
-/** How much of something there is, was given away, and is really in use where that is known. */
-export interface Share {
+/** Capacity, allocated amount and measured usage of a resource, if known. */
+export interface ResourceShare {
   readonly Capacity: number
   readonly Allocated: number
   readonly InUse: number | null
@@ -18,9 +19,9 @@ export interface NodeRow {
   readonly Status: string
   readonly Allocations: number
   /** In MHz. */
-  readonly CPU: Share
+  readonly CPU: ResourceShare
   /** In MB. */
-  readonly Memory: Share
+  readonly Memory: ResourceShare
 }
 
 export interface AllocationRow {
@@ -31,47 +32,47 @@ export interface AllocationRow {
   readonly NodeName: string
   readonly Status: string
   readonly CreateTime: number
-  readonly CPU: Omit<Share, 'Capacity'>
-  readonly Memory: Omit<Share, 'Capacity'>
+  readonly CPU: Omit<ResourceShare, 'Capacity'>
+  readonly Memory: Omit<ResourceShare, 'Capacity'>
 }
 
 type Counts = Readonly<Record<string, number>>
 
-/** The cluster at one moment, as `--json` shows it too. */
-export interface Cluster {
+/** State of the cluster, also printed with `--json`. */
+export interface ClusterView {
   readonly Address: string
   readonly Totals: {
     readonly Nodes: Counts
     readonly Jobs: Counts
     readonly Allocations: Counts
-    readonly CPU: Share
-    readonly Memory: Share
+    readonly CPU: ResourceShare
+    readonly Memory: ResourceShare
   }
   readonly Nodes: readonly NodeRow[]
   /** The busiest first. */
   readonly Allocations: readonly AllocationRow[]
-  /** Whether there are more allocations than are looked at. */
+  /** Whether there are more allocations than were read. */
   readonly HasMore: boolean
 }
 
-/** What the server was asked for. */
-export interface ClusterRecords {
+/** Records read from the server. */
+interface ClusterRecords {
   readonly nodes: readonly NodeStub[]
   readonly allocations: readonly AllocationStub[]
   readonly jobStates: readonly string[]
   readonly hasMore: boolean
-  /** Up to where the events are known by it. */
+  /** The commit index of the records. */
   readonly index: number
 }
 
-interface Asking {
+interface ReadOptions {
   readonly namespace: string
   readonly signal: AbortSignal
 }
 
-export async function readRecords(client: Client, asking: Asking): Promise<ClusterRecords> {
+export async function readRecords(client: Client, asking: ReadOptions): Promise<ClusterRecords> {
   const { namespace, signal } = asking
-  const query = { namespace, resources: true, task_states: false, filter: NOT_OVER }
+  const query = { namespace, resources: true, task_states: false, filter: NOT_COMPLETE }
   const [nodes, allocations, jobs] = await Promise.all([
     client.v1.listNodes({ query: { resources: true }, signal }),
     client.v1.listAllocations({ query: { ...query, per_page: ALLOCATIONS_MAX }, signal }),
@@ -86,11 +87,15 @@ export async function readRecords(client: Client, asking: Asking): Promise<Clust
   }
 }
 
-/** Those that have done their work are many, and nothing happens to them any more. */
-const NOT_OVER = 'ClientStatus != "complete"'
+/** Excludes completed allocations, which are numerous and do not change. */
+const NOT_COMPLETE = 'ClientStatus != "complete"'
 
-/** Puts together what is shown. */
-export function toCluster(address: string, records: ClusterRecords, measures: Measures): Cluster {
+/** Builds the view from records and usage. */
+export function toClusterView(
+  address: string,
+  records: ClusterRecords,
+  measures: UsageSampler,
+): ClusterView {
   const { nodes, allocations, jobStates } = records
   const holding = allocations.filter(holdsResources)
   const byNode = Map.groupBy(holding, ({ NodeID }) => NodeID)
@@ -105,14 +110,14 @@ export function toCluster(address: string, records: ClusterRecords, measures: Me
       CPU: sumOf(alive.map(({ CPU }) => CPU)),
       Memory: sumOf(alive.map(({ Memory }) => Memory)),
     },
-    Nodes: rows.toSorted((a, b) => byText(a.Name, b.Name) || byText(a.ID, b.ID)),
-    Allocations: allocations.map((one) => toAllocationRow(one, measures)).toSorted(byLoad),
+    Nodes: rows.toSorted((a, b) => compareText(a.Name, b.Name) || compareText(a.ID, b.ID)),
+    Allocations: allocations.map((one) => toAllocationRow(one, measures)).toSorted(compareLoad),
     HasMore: records.hasMore,
   }
 }
 
-/** Whether it counts on its node. */
-export function holdsResources({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
+/** Whether the allocation occupies resources of its node. */
+function holdsResources({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
   if (ClientStatus === 'running' || ClientStatus === 'unknown') return true
   return ClientStatus === 'pending' && DesiredStatus === 'run'
 }
@@ -120,24 +125,24 @@ export function holdsResources({ ClientStatus, DesiredStatus }: AllocationStub):
 function toNodeRow(
   node: NodeStub,
   allocations: readonly AllocationStub[],
-  measures: Measures,
+  measures: UsageSampler,
 ): NodeRow {
-  const { NodeResources: has, ReservedResources: kept } = node
-  const asked = allocations.map(askedOf)
-  const use = measures.ofNode(node.ID)
+  const { NodeResources: capacity, ReservedResources: reserved } = node
+  const allocated = allocations.map(allocatedResources)
+  const use = measures.nodeUsage(node.ID)
   return {
     ID: node.ID,
     Name: node.Name,
     Status: nodeState(node),
     Allocations: allocations.length,
     CPU: {
-      Capacity: (has?.Cpu.CpuShares ?? 0) - (kept?.Cpu.CpuShares ?? 0),
-      Allocated: total(asked.map(({ cpu }) => cpu)),
+      Capacity: (capacity?.Cpu.CpuShares ?? 0) - (reserved?.Cpu.CpuShares ?? 0),
+      Allocated: total(allocated.map(({ cpu }) => cpu)),
       InUse: use?.cpu ?? null,
     },
     Memory: {
-      Capacity: (has?.Memory.MemoryMB ?? 0) - (kept?.Memory.MemoryMB ?? 0),
-      Allocated: total(asked.map(({ memory }) => memory)),
+      Capacity: (capacity?.Memory.MemoryMB ?? 0) - (reserved?.Memory.MemoryMB ?? 0),
+      Allocated: total(allocated.map(({ memory }) => memory)),
       InUse: use?.memory ?? null,
     },
   }
@@ -149,9 +154,9 @@ function nodeState({ Drain, Status, SchedulingEligibility }: NodeStub): string {
   return SchedulingEligibility === 'eligible' ? Status : SchedulingEligibility
 }
 
-function toAllocationRow(one: AllocationStub, measures: Measures): AllocationRow {
-  const { cpu, memory } = askedOf(one)
-  const use = one.ClientStatus === 'running' ? measures.ofAllocation(one.ID) : undefined
+function toAllocationRow(one: AllocationStub, measures: UsageSampler): AllocationRow {
+  const { cpu, memory } = allocatedResources(one)
+  const use = one.ClientStatus === 'running' ? measures.allocationUsage(one.ID) : undefined
   return {
     ID: one.ID,
     Namespace: one.Namespace,
@@ -165,7 +170,10 @@ function toAllocationRow(one: AllocationStub, measures: Measures): AllocationRow
   }
 }
 
-function askedOf({ AllocatedResources }: AllocationStub): { cpu: number; memory: number } {
+function allocatedResources({ AllocatedResources }: AllocationStub): {
+  cpu: number
+  memory: number
+} {
   const tasks = Object.values(AllocatedResources?.Tasks ?? {})
   return {
     cpu: total(tasks.map(({ Cpu }) => Cpu.CpuShares)),
@@ -173,26 +181,28 @@ function askedOf({ AllocatedResources }: AllocationStub): { cpu: number; memory:
   }
 }
 
-/** What runs comes before what does not; then who uses most, asks for most, is newest. */
-function byLoad(a: AllocationRow, b: AllocationRow): number {
+/** Orders running allocations first, then by CPU usage, memory usage, reservation and age. */
+function compareLoad(a: AllocationRow, b: AllocationRow): number {
   return (
     Number(b.Status === 'running') - Number(a.Status === 'running') ||
     Math.round(b.CPU.InUse ?? 0) - Math.round(a.CPU.InUse ?? 0) ||
     Math.round(b.Memory.InUse ?? 0) - Math.round(a.Memory.InUse ?? 0) ||
     b.CPU.Allocated - a.CPU.Allocated ||
     b.CreateTime - a.CreateTime ||
-    byText(a.ID, b.ID)
+    compareText(a.ID, b.ID)
   )
 }
 
 function countsOf(states: readonly string[]): Counts {
   const groups = [...Map.groupBy(states, (state) => state)]
   return Object.fromEntries(
-    groups.map(([state, all]) => [state, all.length] as const).toSorted(([a], [b]) => byText(a, b)),
+    groups
+      .map(([state, all]) => [state, all.length] as const)
+      .toSorted(([a], [b]) => compareText(a, b)),
   )
 }
 
-function sumOf(shares: readonly Share[]): Share {
+function sumOf(shares: readonly ResourceShare[]): ResourceShare {
   const known = shares.flatMap(({ InUse }) => (InUse === null ? [] : [InUse]))
   return {
     Capacity: total(shares.map(({ Capacity }) => Capacity)),
@@ -205,6 +215,27 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0)
 }
 
-function byText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Returns the namespace to query; all by default. */
+export function queriedNamespace({ settings }: CommandContext): string {
+  return settings.namespace ?? '*'
+}
+
+/** Returns the nodes and allocations whose usage can be measured. */
+export function measurableTargets({ nodes, allocations }: ClusterRecords) {
+  return {
+    nodes: nodes.filter(({ Status }) => Status === 'ready').map(({ ID }) => ID),
+    allocations: allocations.filter((one) => holdsResources(one) && one.ClientStatus === 'running'),
+  }
+}
+
+/** Number of past commits whose events are shown. */
+const COMMITS_BACK = 100
+
+/** Returns the index at which the event stream starts. */
+export function firstEventIndex(index: number): number {
+  return Math.max(1, index - COMMITS_BACK)
 }

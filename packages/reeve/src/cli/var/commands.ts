@@ -60,7 +60,7 @@ export const varCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve var init', says: 'writes spec.var.hcl' }],
     args: [{ usage: '[FILE]', help: 'the file to write (default: spec.var.hcl); "-" prints it' }],
     flags: [{ usage: '--force', help: 'overwrite an existing file' }],
-    load: async () => (await import('./init.ts')).runVarInit,
+    load: async () => (await import('./var.ts')).runVarInit,
   },
   {
     path: 'var purge',

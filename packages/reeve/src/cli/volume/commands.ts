@@ -3,12 +3,12 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const VOLUME: ArgumentSpec = {
   usage: '<VOLUME>',
   help: 'a volume: name, ID or prefix of an ID',
-  completes: 'volume',
+  completionKind: 'volume',
 }
 const FILE: ArgumentSpec = {
   usage: '<FILE>',
   help: 'a volume file in HCL or JSON; "-" reads standard input',
-  completes: 'file',
+  completionKind: 'file',
 }
 const DETACH: FlagSpec = {
   usage: '-d, --detach',
@@ -25,13 +25,13 @@ export const volumeCommands: readonly CommandSpec[] = [
       { line: 'reeve volume list --node worker-1', says: 'of one node' },
     ],
     flags: [
-      { usage: '--node <NODE>', help: 'only those of this node', completes: 'node' },
-      { usage: '--node-pool <POOL>', help: 'only those of this pool', completes: 'node-pool' },
+      { usage: '--node <NODE>', help: 'only those of this node', completionKind: 'node' },
+      { usage: '--node-pool <POOL>', help: 'only those of this pool', completionKind: 'node-pool' },
       { usage: '--plugin <NAME>', help: 'only those of this volume plugin' },
       { usage: '-v, --verbose', help: 'show full IDs' },
     ],
     isRead: true,
-    load: async () => (await import('./list.ts')).runVolumeList,
+    load: async () => (await import('./volume.ts')).runVolumeList,
   },
   {
     path: 'volume show',
@@ -44,7 +44,7 @@ export const volumeCommands: readonly CommandSpec[] = [
     args: [VOLUME],
     flags: [{ usage: '-v, --verbose', help: 'show full IDs' }],
     isRead: true,
-    load: async () => (await import('./show.ts')).runVolumeShow,
+    load: async () => (await import('./volume.ts')).runVolumeShow,
   },
   {
     path: 'volume init',
@@ -58,7 +58,7 @@ export const volumeCommands: readonly CommandSpec[] = [
       { usage: '--register', help: 'write a file for "volume register"' },
       { usage: '--force', help: 'overwrite an existing file' },
     ],
-    load: async () => (await import('./init.ts')).runVolumeInit,
+    load: async () => (await import('./volume.ts')).runVolumeInit,
   },
   {
     path: 'volume create',
@@ -73,7 +73,7 @@ export const volumeCommands: readonly CommandSpec[] = [
     args: [FILE],
     flags: [DETACH],
     isRead: true,
-    load: async () => (await import('./write.ts')).runVolumeCreate,
+    load: async () => (await import('./volume.ts')).runVolumeCreate,
   },
   {
     path: 'volume register',
@@ -82,7 +82,7 @@ export const volumeCommands: readonly CommandSpec[] = [
     args: [FILE],
     flags: [DETACH],
     isRead: true,
-    load: async () => (await import('./write.ts')).runVolumeRegister,
+    load: async () => (await import('./volume.ts')).runVolumeRegister,
   },
   {
     path: 'volume delete',
@@ -102,6 +102,6 @@ export const volumeCommands: readonly CommandSpec[] = [
       { usage: '--force', help: 'even if the node is unreachable; its data may remain there' },
       { usage: '-y, --yes', help: 'skip the confirmation' },
     ],
-    load: async () => (await import('./delete.ts')).runVolumeDelete,
+    load: async () => (await import('./volume.ts')).runVolumeDelete,
   },
 ]

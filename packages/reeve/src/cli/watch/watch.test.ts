@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { AllocationStub, Deployment } from '@reeve/contract'
 import type { CliHost } from '../host.ts'
-import { RolloutLines } from './rollout-lines.ts'
-import { hasEnded, lastMessage, waitsForPromotion, type RolloutState } from './rollout-state.ts'
-import { Screen } from './screen.ts'
+import {
+  DeploymentLines,
+  type DeploymentProgress,
+  hasEnded,
+  lastMessage,
+  waitsForPromotion,
+} from '../monitor/deployment-text.ts'
+import { LiveRegion } from '../monitor/deployment-monitor.ts'
 
 function aScreen(columns: number, rows: number) {
   const written: string[] = []
@@ -13,14 +18,14 @@ function aScreen(columns: number, rows: number) {
     columns: () => columns,
     rows: () => rows,
   }
-  return { screen: new Screen(host), written }
+  return { screen: new LiveRegion(host), written }
 }
 
 test('Screen: paints over what it painted, and only when something is different', () => {
   const { screen, written } = aScreen(20, 10)
-  screen.paint('one\ntwo\n')
-  screen.paint('one\ntwo\n')
-  screen.paint('three\n')
+  screen.redraw('one\ntwo\n')
+  screen.redraw('one\ntwo\n')
+  screen.redraw('three\n')
   screen.end('the end\n')
   assert.deepEqual(written, [
     '\u001b[?25lone\u001b[K\ntwo\u001b[K\n\u001b[J',
@@ -33,7 +38,7 @@ test('Screen: paints over what it painted, and only when something is different'
 
 test('Screen: what would wrap or scroll is cut, as it could not be painted over', () => {
   const { screen, written } = aScreen(6, 3)
-  screen.paint('a long line\ntwo\nthree\n')
+  screen.redraw('a long line\ntwo\nthree\n')
   assert.deepEqual(written, ['\u001b[?25la lon…\u001b[K\ntwo\u001b[K\n\u001b[J'])
 })
 
@@ -80,22 +85,22 @@ function aDeployment(
 const NOW_MS = 1
 
 test('RolloutLines: tells a pipe only what is new', () => {
-  const lines = new RolloutLines()
+  const lines = new DeploymentLines()
   const state = {
     jobId: 'web',
     evaluation: undefined,
     deployment: aDeployment({}),
     allocations: [anAllocation()],
   }
-  assert.deepEqual(lines.linesFor(state, NOW_MS), [
+  assert.deepEqual(lines.changedLines(state, NOW_MS), [
     'Deployment 11111111 is running: Going on.',
     'Allocation 6ba7b810 (web.app[0] on one) is running.',
     'Group "app": 0 of 2 healthy.',
   ])
-  assert.deepEqual(lines.linesFor(state, NOW_MS), [])
+  assert.deepEqual(lines.changedLines(state, NOW_MS), [])
   const health = { Healthy: true, Canary: true, Timestamp: '', ModifyIndex: 6 }
   const next = { ...state, allocations: [anAllocation({ DeploymentStatus: health })] }
-  assert.deepEqual(lines.linesFor(next, NOW_MS), [
+  assert.deepEqual(lines.changedLines(next, NOW_MS), [
     'Allocation 6ba7b810 (web.app[0] on one) is healthy (canary).',
   ])
 })
@@ -105,13 +110,13 @@ test('RolloutLines: the end of a deployment is told after all else', () => {
   const allocations = [anAllocation()]
   const state = { jobId: 'web', evaluation: undefined, deployment, allocations }
   assert.equal(
-    new RolloutLines().linesFor(state, NOW_MS).at(-1),
+    new DeploymentLines().changedLines(state, NOW_MS).at(-1),
     'Deployment 11111111 is successful: Going on.',
   )
 })
 
 test('RolloutLines: what goes wrong is told while it is watched, once', () => {
-  const lines = new RolloutLines()
+  const lines = new DeploymentLines()
   const told = (ExitCode: number, Healthy: boolean | null = null) => {
     const ended = { Type: 'Terminated', Time: 1, ExitCode, Signal: 0 }
     const event = { ...ended, Message: '', DisplayMessage: 'It ended', Details: {} }
@@ -120,7 +125,7 @@ test('RolloutLines: what goes wrong is told while it is watched, once', () => {
     const DeploymentStatus = { Healthy, Canary: false, Timestamp: '', ModifyIndex: 6 }
     const allocations = [anAllocation({ TaskStates, DeploymentStatus })]
     const state = { jobId: 'web', evaluation: undefined, deployment: undefined, allocations }
-    return lines.linesFor(state, NOW_MS).filter((line) => line.includes('task'))
+    return lines.changedLines(state, NOW_MS).filter((line) => line.includes('task'))
   }
   assert.deepEqual(told(0), [], 'it ended as it should')
   assert.deepEqual(told(1, true), [], 'it is healthy by now')
@@ -132,12 +137,12 @@ test('RolloutLines: a failing check is reported until the allocation is healthy'
   const one = { ID: 'a', ServiceName: 'web', AllocID: anAllocation().ID, Address: '', Port: 1 }
   const Checks = { Passing: 0, Failing: 1, Pending: 0, Output: 'db: refused\nmore' }
   // Only these fields are read.
-  const services = [{ ...one, Checks }] as unknown as NonNullable<RolloutState['services']>
+  const services = [{ ...one, Checks }] as unknown as NonNullable<DeploymentProgress['services']>
   const told = (Healthy: boolean | null) => {
     const DeploymentStatus = { Healthy, Canary: false, Timestamp: '', ModifyIndex: 6 }
     const allocations = [anAllocation({ DeploymentStatus })]
     const known = { jobId: 'web', evaluation: undefined, deployment: undefined, allocations }
-    const lines = new RolloutLines().linesFor({ ...known, services }, NOW_MS)
+    const lines = new DeploymentLines().changedLines({ ...known, services }, NOW_MS)
     return lines.filter((line) => line.includes('check'))
   }
   assert.deepEqual(told(null), ['Allocation 6ba7b810, service "web": a check fails: db: refused'])

@@ -1,70 +1,76 @@
 import { Fault } from '@reeve/kit/fault.ts'
-import { isSuccess, refusalText, type Engine } from './engine.ts'
+import { isSuccess, errorMessageOf, type EngineClient } from './engine-client.ts'
 
 interface ContainerCoresOptions {
-  readonly engine: Engine
-  /** Of the machine. */
+  readonly engine: EngineClient
+  /** Number of cores of the machine. */
   readonly coreCount: number
-  /** Podman changes running containers by an API of its own. */
+  /** Podman has its own API to update running containers. */
   isPodman(): boolean
 }
 
-/** Keeps containers that have no cores of their own off those that other tasks have reserved. */
+/** Keeps containers without reserved cores off the reserved ones. */
 export class ContainerCores {
   readonly #options: ContainerCoresOptions
-  /** The cores that each container was last given, by its id; empty: any; undefined: unknown. */
-  readonly #containers = new Map<string, string | undefined>()
-  /** Undefined until the agent says it: containers stay where they are. */
-  #wanted: string | undefined
-  /** Changes are applied one after the other. */
-  #applied: Promise<void> = Promise.resolve()
+  /** Last cores of each container by ID; empty: any; undefined: unknown. */
+  readonly #coresByContainer = new Map<string, string | undefined>()
+  /** Undefined until the agent sets it: containers stay where they are. */
+  #sharedCores: string | undefined
+  /** Changes are serialized. */
+  #lastChange: Promise<void> = Promise.resolve()
 
   constructor(options: ContainerCoresOptions) {
     this.#options = options
   }
 
   /** As `TaskDriver.shareCores`. */
-  set(cores: readonly number[]): Promise<void> {
-    this.#wanted = cores.join(',')
+  setSharedCores(cores: readonly number[]): Promise<void> {
+    this.#sharedCores = cores.join(',')
     return this.apply()
   }
 
-  /** A container without cores of its own runs on these; undefined: an agent before started it. */
+  /**
+   * Adds a container without reserved cores and its current cores; undefined: an earlier agent
+   * started it.
+   */
   add(id: string, cores: readonly number[] | undefined): Promise<void> {
-    this.#containers.set(id, cores?.join(','))
+    this.#coresByContainer.set(id, cores?.join(','))
     return this.apply()
   }
 
   delete(id: string): void {
-    this.#containers.delete(id)
+    this.#coresByContainer.delete(id)
   }
 
-  /** Moves each container that is elsewhere; an engine that is away is asked again next time. */
+  /** Updates containers with other cores; an unavailable engine is retried with the next change. */
   apply(): Promise<void> {
-    const next = this.#applied.then(() => this.#moveAll())
-    this.#applied = next.catch(() => undefined)
+    const next = this.#lastChange.then(() => this.#moveAll())
+    this.#lastChange = next.catch(() => undefined)
     return next
   }
 
   async #moveAll(): Promise<void> {
-    for (const [id, cores] of this.#containers) {
-      const wanted = this.#wanted
-      if (wanted !== undefined && cores !== wanted) await this.#move(id, wanted)
+    for (const [id, cores] of this.#coresByContainer) {
+      const sharedCores = this.#sharedCores
+      if (sharedCores !== undefined && cores !== sharedCores) await this.#move(id, sharedCores)
     }
   }
 
   async #move(id: string, cores: string): Promise<void> {
     const { engine, coreCount } = this.#options
-    // Engines take an empty text for no change.
+    // Engines interpret an empty string as no change.
     const cpus = cores === '' ? `0-${coreCount - 1}` : cores
     const call = this.#options.isPodman()
       ? { path: `/libpod/containers/${id}/update`, body: { cpu: { cpus } } }
       : { path: `/containers/${id}/update`, body: { CpusetCpus: cpus } }
-    const answer = await engine.call({ method: 'POST', ...call })
-    if (!isSuccess(answer) && answer.status !== 404) {
-      throw new Fault('engine', `a container was not moved to other cores: ${refusalText(answer)}`)
+    const response = await engine.call({ method: 'POST', ...call })
+    if (!isSuccess(response) && response.status !== 404) {
+      throw new Fault(
+        'engine',
+        `a container was not moved to other cores: ${errorMessageOf(response)}`,
+      )
     }
-    // Unless it has ended meanwhile.
-    if (this.#containers.has(id)) this.#containers.set(id, cores)
+    // Unless the container has ended meanwhile.
+    if (this.#coresByContainer.has(id)) this.#coresByContainer.set(id, cores)
   }
 }

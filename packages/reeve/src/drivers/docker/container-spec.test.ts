@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import { HOST_NETWORK, type TaskLaunch } from '../../agent/index.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { containerSpec, isLogCollected } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
-import { member } from './engine.ts'
-import { engineSignal } from './engine-signal.ts'
+import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-policy.ts'
+import { getPath } from './engine-client.ts'
+import { toEngineSignal } from './docker-task.ts'
 
 const MB = 1024 * 1024
 
@@ -293,7 +293,7 @@ const cases: readonly (Given & {
 ]
 for (const c of cases) {
   test(`container: ${c.name}`, () => {
-    assert.deepEqual(member(specOf(c), ...c.at), c.want)
+    assert.deepEqual(getPath(specOf(c), ...c.at), c.want)
   })
 }
 
@@ -334,6 +334,6 @@ const signals = [
 ]
 for (const { name, want } of signals) {
   test(`signals: the engine receives ${JSON.stringify(name)} as ${want ?? 'nothing'}`, () => {
-    assert.equal(engineSignal(name), want)
+    assert.equal(toEngineSignal(name), want)
   })
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import type { TaskLaunch } from '../../agent/index.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { containerSpec } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { DEFAULT_DOCKER_SETTINGS } from './docker-settings.ts'
-import { member } from './engine.ts'
+import { DEFAULT_DOCKER_SETTINGS } from './docker-policy.ts'
+import { getPath } from './engine-client.ts'
 
 function hostConfigOf(launch: Partial<TaskLaunch>): unknown {
   const policy = {
@@ -19,7 +19,7 @@ function hostConfigOf(launch: Partial<TaskLaunch>): unknown {
   const config = readDockerConfig({ image: 'box:1' })
   const given = { launch: aLaunch(launch), config, policy, coreCount: 4, binds: [] }
   const node = { settings: DEFAULT_DOCKER_SETTINGS, runtimes: [], agentId: 'agent-1' }
-  return member(containerSpec({ ...given, ...node, networkContainer: undefined }), 'HostConfig')
+  return getPath(containerSpec({ ...given, ...node, networkContainer: undefined }), 'HostConfig')
 }
 
 const modes = [
@@ -31,13 +31,13 @@ for (const { propagation, readOnly, want } of modes)
   test(`container: a volume with propagation ${propagation ?? 'private'} is bound as ${want}`, () => {
     const mount = { hostPath: '/srv', taskPath: '/data', readOnly }
     const mounts = [propagation === undefined ? mount : { ...mount, propagation }]
-    const binds = member(hostConfigOf({ mounts }), 'Binds')
+    const binds = getPath(hostConfigOf({ mounts }), 'Binds')
     assert.ok(Array.isArray(binds) && binds.includes(want), JSON.stringify(binds))
   })
 
 test('container: without cores of its own it runs on those that nobody has reserved', () => {
   const resources = { ...aLaunch({}).resources, sharedCores: [1, 3] }
-  assert.equal(member(hostConfigOf({ resources }), 'CpusetCpus'), '1,3')
+  assert.equal(getPath(hostConfigOf({ resources }), 'CpusetCpus'), '1,3')
   const own = { ...resources, cores: [2] }
-  assert.equal(member(hostConfigOf({ resources: own }), 'CpusetCpus'), '2')
+  assert.equal(getPath(hostConfigOf({ resources: own }), 'CpusetCpus'), '2')
 })

@@ -1,5 +1,4 @@
-import { CONTAINER_SETTINGS } from './container-settings.ts'
-import { TaskSettings } from '../settings/task-settings.ts'
+import { type ConfigFieldDocs, ConfigReader } from '../config-reader.ts'
 import { parseImageReference, type ImageReference } from './image-reference.ts'
 
 /** A task's `Config` for containers. */
@@ -10,7 +9,7 @@ export interface DockerConfig {
   readonly network: NetworkConfig
   readonly storage: StorageConfig
   readonly limits: LimitConfig
-  readonly rights: RightsConfig
+  readonly rights: PrivilegeConfig
   readonly labels: Readonly<Record<string, string>>
   /** The engine's own log settings, in place of ours. */
   readonly logging: LoggingConfig | undefined
@@ -102,21 +101,21 @@ interface DeviceConfig {
 }
 
 interface LimitConfig {
-  readonly isCpuHard: boolean
+  readonly hasHardCpuLimit: boolean
   readonly cpuPeriodUs: number | undefined
   readonly cpuset: string | undefined
   readonly memoryHardMB: number | undefined
-  readonly pids: number | undefined
+  readonly pidsMax: number | undefined
   readonly oomScoreAdj: number | undefined
   readonly ulimits: Readonly<Record<string, string>>
   readonly sysctls: Readonly<Record<string, string>>
 }
 
-interface RightsConfig {
+interface PrivilegeConfig {
   readonly capAdd: readonly string[]
   readonly capDrop: readonly string[]
   readonly isPrivileged: boolean
-  readonly isRootReadOnly: boolean
+  readonly isRootFilesystemReadOnly: boolean
   readonly securityOptions: readonly string[]
   readonly runtime: string | undefined
   readonly namespaces: Readonly<
@@ -124,93 +123,93 @@ interface RightsConfig {
   >
 }
 
-const PULL_MS = 5 * 60_000
+const DEFAULT_PULL_TIMEOUT_MS = 5 * 60_000
 const DEFAULT_LOG_DRIVER = 'json-file'
-const MEMORY_MB_MAX = 2 ** 30
-const TIMES_MAX = 100
+const MEMORY_HARD_LIMIT_MAX_MB = 2 ** 30
+const EXISTS_ATTEMPTS_MAX = 100
 
 /** Fault `task-config` names what is wrong. What the node allows is decided elsewhere. */
 export function readDockerConfig(config: Readonly<Record<string, unknown>>): DockerConfig {
-  const settings = new TaskSettings(config, {
-    of: 'docker',
+  const reader = new ConfigReader(config, {
+    owner: 'docker',
     known: Object.keys(CONTAINER_SETTINGS),
   })
-  if (settings.text('isolation') !== undefined) {
-    throw settings.refuse('isolation', 'is for another operating system')
+  if (reader.string('isolation') !== undefined) {
+    throw reader.fault('isolation', 'is for another operating system')
   }
   // Names are made anew for each start, so an old container is never in the way; accepted for
   // jobs that were written for engines where it was.
-  settings.integer('container_exists_attempts', { min: 0, max: TIMES_MAX })
-  const logging = settings.block('logging', ['type', 'driver', 'config'])
-  const health = settings.block('healthchecks', ['disable'])
+  reader.integer('container_exists_attempts', { min: 0, max: EXISTS_ATTEMPTS_MAX })
+  const logging = reader.block('logging', ['type', 'driver', 'config'])
+  const health = reader.block('healthchecks', ['disable'])
   return {
-    image: parseImageReference(settings.requiredText('image')),
-    process: readProcess(settings),
-    pull: readPull(settings),
-    network: readNetwork(settings),
-    storage: readStorage(settings),
-    limits: readLimits(settings),
-    rights: readRights(settings),
-    labels: settings.map('labels'),
+    image: parseImageReference(reader.requiredString('image')),
+    process: readProcess(reader),
+    pull: readPull(reader),
+    network: readNetwork(reader),
+    storage: readStorage(reader),
+    limits: readLimits(reader),
+    rights: readPrivileges(reader),
+    labels: reader.map('labels'),
     logging:
       logging === undefined
         ? undefined
         : {
-            type: logging.text('type') || logging.text('driver') || DEFAULT_LOG_DRIVER,
+            type: logging.string('type') || logging.string('driver') || DEFAULT_LOG_DRIVER,
             config: logging.map('config'),
           },
     isHealthcheckDisabled: health?.bool('disable') ?? false,
   }
 }
 
-function readProcess(settings: TaskSettings): ProcessConfig {
+function readProcess(reader: ConfigReader): ProcessConfig {
   return {
-    entrypoint: settings.texts('entrypoint'),
-    command: settings.text('command'),
-    args: settings.texts('args') ?? [],
-    workDir: settings.text('work_dir'),
-    hostname: settings.text('hostname'),
-    init: settings.bool('init') ?? false,
-    interactive: settings.bool('interactive') ?? false,
-    tty: settings.bool('tty') ?? false,
-    groupAdd: settings.texts('group_add') ?? [],
+    entrypoint: reader.strings('entrypoint'),
+    command: reader.string('command'),
+    args: reader.strings('args') ?? [],
+    workDir: reader.string('work_dir'),
+    hostname: reader.string('hostname'),
+    init: reader.bool('init') ?? false,
+    interactive: reader.bool('interactive') ?? false,
+    tty: reader.bool('tty') ?? false,
+    groupAdd: reader.strings('group_add') ?? [],
   }
 }
 
-function readPull(settings: TaskSettings): PullConfig {
-  const auth = settings.block('auth', ['username', 'password', 'email', 'server_address'])
+function readPull(reader: ConfigReader): PullConfig {
+  const auth = reader.block('auth', ['username', 'password', 'email', 'server_address'])
   return {
-    load: settings.text('load'),
-    isForced: settings.bool('force_pull') ?? false,
-    timeoutMs: settings.durationMs('image_pull_timeout') ?? PULL_MS,
+    load: reader.string('load'),
+    isForced: reader.bool('force_pull') ?? false,
+    timeoutMs: reader.durationMs('image_pull_timeout') ?? DEFAULT_PULL_TIMEOUT_MS,
     auth:
       auth === undefined
         ? undefined
         : {
-            username: auth.text('username') ?? '',
-            password: auth.text('password') ?? '',
-            email: auth.text('email') ?? '',
-            serverAddress: auth.text('server_address') ?? '',
+            username: auth.string('username') ?? '',
+            password: auth.string('password') ?? '',
+            email: auth.string('email') ?? '',
+            serverAddress: auth.string('server_address') ?? '',
             identityToken: '',
           },
-    isAuthSoft: settings.bool('auth_soft_fail') ?? false,
+    isAuthSoft: reader.bool('auth_soft_fail') ?? false,
   }
 }
 
-function readNetwork(settings: TaskSettings): NetworkConfig {
+function readNetwork(reader: ConfigReader): NetworkConfig {
   return {
-    mode: settings.text('network_mode'),
-    ports: settings.texts('ports') ?? [],
-    portMap: settings.map('port_map'),
-    aliases: settings.texts('network_aliases') ?? [],
-    ipv4: settings.text('ipv4_address'),
-    ipv6: settings.text('ipv6_address'),
-    mac: settings.text('mac_address'),
-    isIpv6Advertised: settings.bool('advertise_ipv6_address') ?? false,
-    extraHosts: settings.texts('extra_hosts') ?? [],
-    dnsServers: settings.texts('dns_servers'),
-    dnsSearches: settings.texts('dns_search_domains'),
-    dnsOptions: settings.texts('dns_options'),
+    mode: reader.string('network_mode'),
+    ports: reader.strings('ports') ?? [],
+    portMap: reader.map('port_map'),
+    aliases: reader.strings('network_aliases') ?? [],
+    ipv4: reader.string('ipv4_address'),
+    ipv6: reader.string('ipv6_address'),
+    mac: reader.string('mac_address'),
+    isIpv6Advertised: reader.bool('advertise_ipv6_address') ?? false,
+    extraHosts: reader.strings('extra_hosts') ?? [],
+    dnsServers: reader.strings('dns_servers'),
+    dnsSearches: reader.strings('dns_search_domains'),
+    dnsOptions: reader.strings('dns_options'),
   }
 }
 
@@ -218,38 +217,35 @@ const MOUNT_FIELDS = 'type target source readonly bind_options tmpfs_options vol
   ' ',
 )
 
-function readStorage(settings: TaskSettings): StorageConfig {
-  const devices = settings.blocks('devices', ['host_path', 'container_path', 'cgroup_permissions'])
-  const mounts = [
-    ...settings.blocks('mount', MOUNT_FIELDS),
-    ...settings.blocks('mounts', MOUNT_FIELDS),
-  ]
+function readStorage(reader: ConfigReader): StorageConfig {
+  const devices = reader.blocks('devices', ['host_path', 'container_path', 'cgroup_permissions'])
+  const mounts = [...reader.blocks('mount', MOUNT_FIELDS), ...reader.blocks('mounts', MOUNT_FIELDS)]
   return {
-    volumes: settings.texts('volumes') ?? [],
-    volumeDriver: settings.text('volume_driver'),
+    volumes: reader.strings('volumes') ?? [],
+    volumeDriver: reader.string('volume_driver'),
     mounts: mounts.map(readMount),
     devices: devices.map((device) => {
-      const hostPath = device.requiredText('host_path')
+      const hostPath = device.requiredString('host_path')
       return {
         hostPath,
-        containerPath: device.text('container_path') ?? hostPath,
-        permissions: device.text('cgroup_permissions') ?? 'rwm',
+        containerPath: device.string('container_path') ?? hostPath,
+        permissions: device.string('cgroup_permissions') ?? 'rwm',
       }
     }),
-    shmBytes: settings.integer('shm_size', { min: 1, max: 2 ** 50 }),
-    options: settings.map('storage_opt'),
+    shmBytes: reader.integer('shm_size', { min: 1, max: 2 ** 50 }),
+    options: reader.map('storage_opt'),
   }
 }
 
-function readMount(mount: TaskSettings): MountConfig {
+function readMount(mount: ConfigReader): MountConfig {
   const bind = mount.block('bind_options', ['propagation'])
   const tmpfs = mount.block('tmpfs_options', ['size', 'mode'])
   const volume = mount.block('volume_options', ['no_copy', 'labels', 'driver_config'])
   const driver = volume?.block('driver_config', ['name', 'options'])
   return {
     type: mount.oneOf('type', ['bind', 'volume', 'tmpfs']) ?? 'volume',
-    target: mount.requiredText('target'),
-    source: mount.text('source') ?? '',
+    target: mount.requiredString('target'),
+    source: mount.string('source') ?? '',
     readOnly: mount.bool('readonly') ?? false,
     propagation: bind?.oneOf('propagation', [
       'private',
@@ -264,40 +260,116 @@ function readMount(mount: TaskSettings): MountConfig {
     volume: {
       noCopy: volume?.bool('no_copy') ?? false,
       labels: volume?.map('labels') ?? {},
-      driver: driver?.text('name') ?? '',
+      driver: driver?.string('name') ?? '',
       driverOptions: driver?.map('options') ?? {},
     },
   }
 }
 
-function readLimits(settings: TaskSettings): LimitConfig {
+function readLimits(reader: ConfigReader): LimitConfig {
   return {
-    isCpuHard: settings.bool('cpu_hard_limit') ?? false,
+    hasHardCpuLimit: reader.bool('cpu_hard_limit') ?? false,
     // The kernel's own bounds.
-    cpuPeriodUs: settings.integer('cpu_cfs_period', { min: 1_000, max: 1_000_000 }),
-    cpuset: settings.text('cpuset_cpus'),
-    memoryHardMB: settings.integer('memory_hard_limit', { min: 0, max: MEMORY_MB_MAX }),
-    pids: settings.integer('pids_limit', { min: 0, max: 2 ** 22 }),
-    oomScoreAdj: settings.integer('oom_score_adj', { min: 0, max: 1_000 }),
-    ulimits: settings.map('ulimit'),
-    sysctls: settings.map('sysctl'),
+    cpuPeriodUs: reader.integer('cpu_cfs_period', { min: 1_000, max: 1_000_000 }),
+    cpuset: reader.string('cpuset_cpus'),
+    memoryHardMB: reader.integer('memory_hard_limit', { min: 0, max: MEMORY_HARD_LIMIT_MAX_MB }),
+    pidsMax: reader.integer('pids_limit', { min: 0, max: 2 ** 22 }),
+    oomScoreAdj: reader.integer('oom_score_adj', { min: 0, max: 1_000 }),
+    ulimits: reader.map('ulimit'),
+    sysctls: reader.map('sysctl'),
   }
 }
 
-function readRights(settings: TaskSettings): RightsConfig {
+function readPrivileges(reader: ConfigReader): PrivilegeConfig {
   return {
-    capAdd: settings.texts('cap_add') ?? [],
-    capDrop: settings.texts('cap_drop') ?? [],
-    isPrivileged: settings.bool('privileged') ?? false,
-    isRootReadOnly: settings.bool('readonly_rootfs') ?? false,
-    securityOptions: settings.texts('security_opt') ?? [],
-    runtime: settings.text('runtime'),
+    capAdd: reader.strings('cap_add') ?? [],
+    capDrop: reader.strings('cap_drop') ?? [],
+    isPrivileged: reader.bool('privileged') ?? false,
+    isRootFilesystemReadOnly: reader.bool('readonly_rootfs') ?? false,
+    securityOptions: reader.strings('security_opt') ?? [],
+    runtime: reader.string('runtime'),
     namespaces: {
-      ipc: settings.text('ipc_mode'),
-      pid: settings.text('pid_mode'),
-      uts: settings.text('uts_mode'),
-      userns: settings.text('userns_mode'),
-      cgroupns: settings.oneOf('cgroupns', ['host', 'private']),
+      ipc: reader.string('ipc_mode'),
+      pid: reader.string('pid_mode'),
+      uts: reader.string('uts_mode'),
+      userns: reader.string('userns_mode'),
+      cgroupns: reader.oneOf('cgroupns', ['host', 'private']),
     },
   }
 }
+
+/** What `config` of a container may have. */
+export const CONTAINER_SETTINGS = {
+  image: ['string', 'Required. The image, such as `registry.example/shop:1.4`.'],
+  command: ['string', 'Command of the container, in place of that of the image.'],
+  args: ['list(string)', 'Arguments of the command.'],
+  entrypoint: ['list(string)', 'Entrypoint, in place of that of the image.'],
+  work_dir: ['string', 'Working directory, in place of that of the image.'],
+  hostname: ['string', 'Host name inside the container.'],
+  init: ['bool', 'Runs an init process that reaps children.'],
+  interactive: ['bool', 'Keeps standard input open.'],
+  tty: ['bool', 'Allocates a terminal.'],
+  group_add: ['list(string)', 'Supplementary groups.'],
+  load: ['string', 'Image archive (tar) in the task directory, in place of a registry.'],
+  force_pull: ['bool', 'Pulls the image even if the node has it.'],
+  image_pull_timeout: ['duration', 'Timeout of the whole pull. Defaults to `5m`.'],
+  auth: [
+    'block',
+    'Credentials of the registry: `username`, `password`, `email`, `server_address`.',
+  ],
+  auth_soft_fail: ['bool', 'Pulls anonymously after a rejected login.'],
+  network_mode: ['string', 'Network of the container, in place of that of the group.'],
+  ports: ['list(string)', 'Labels of ports of the group that are published.'],
+  port_map: ['map(string)', 'Ports inside the container by label. Use `to` of `port` instead.'],
+  network_aliases: ['list(string)', 'Further names in a network of the engine.'],
+  ipv4_address: ['string', 'Address in a network of the engine.'],
+  ipv6_address: ['string', 'IPv6 address in a network of the engine.'],
+  mac_address: ['string', 'MAC address.'],
+  advertise_ipv6_address: ['bool', 'Registers services with the IPv6 address.'],
+  extra_hosts: ['list(string)', 'Lines of `/etc/hosts` as `name:address`.'],
+  dns_servers: ['list(string)', 'Name servers.'],
+  dns_options: ['list(string)', 'Options of the resolver.'],
+  dns_search_domains: ['list(string)', 'Search domains.'],
+  volumes: ['list(string)', 'Mounts as `source:target:options`, see [volumes](#volumes).'],
+  volume_driver: ['string', 'Driver of the engine for named volumes.'],
+  mount: [
+    'block',
+    'A mount: `type` (`bind`, `volume`, `tmpfs`), `target`, `source`, `readonly`, and the blocks ' +
+      '`bind_options` (`propagation`), `tmpfs_options` (`size`, `mode`) and `volume_options` ' +
+      '(`no_copy`, `labels`, `driver_config`). Repeatable.',
+  ],
+  mounts: ['list(object)', 'The same as a list.'],
+  devices: [
+    'list(object)',
+    'Devices of the node: `host_path`, `container_path`, `cgroup_permissions`.',
+  ],
+  shm_size: ['number', 'Size of `/dev/shm` in bytes.'],
+  storage_opt: ['map(string)', 'Options of the storage driver.'],
+  cpu_hard_limit: ['bool', 'Limits the CPU time to `resources.cpu`.'],
+  cpu_cfs_period: ['number', 'Period of that limit in microseconds.'],
+  cpuset_cpus: ['string', 'Cores, such as `0-3`.'],
+  memory_hard_limit: ['number', 'Memory limit in MB; `resources.memory` is then what is reserved.'],
+  pids_limit: ['number', 'Processes and threads.'],
+  oom_score_adj: ['number', 'Preference of the kernel when memory runs out, from 0 to 1000.'],
+  ulimit: ['map(string)', 'Resource limits as `soft:hard`, such as `nofile = "2048:4096"`.'],
+  sysctl: ['map(string)', 'Kernel parameters of the container.'],
+  cap_add: ['list(string)', 'Capabilities to add, limited by `allow_caps` of the node.'],
+  cap_drop: ['list(string)', 'Capabilities to drop.'],
+  privileged: ['bool', 'All rights on the node, if the node allows it.'],
+  readonly_rootfs: ['bool', 'Makes the root file system read-only.'],
+  security_opt: ['list(string)', 'Security options of the engine.'],
+  runtime: ['string', 'Runtime, one of `allow_runtimes` of the node.'],
+  ipc_mode: ['string', 'IPC namespace.'],
+  pid_mode: ['string', 'PID namespace.'],
+  uts_mode: ['string', 'UTS namespace.'],
+  userns_mode: ['string', 'User namespace.'],
+  cgroupns: ['string', 'Control group namespace: `host` or `private`.'],
+  labels: ['map(string)', 'Labels of the container.'],
+  logging: [
+    'block',
+    'Log driver of the engine: `type` and `config`, see [container logs](#container-logs).',
+  ],
+  healthchecks: ['block', '`disable` turns off the health check of the image.'],
+  isolation: ['string', 'Rejected: it is for another operating system.'],
+  container_exists_attempts: ['number', 'Accepted and ignored: names are never reused.'],
+} as const satisfies ConfigFieldDocs

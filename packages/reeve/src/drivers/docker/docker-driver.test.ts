@@ -15,12 +15,15 @@ import {
 } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
 import { HOST_NETWORK, type TaskDriver } from '../../agent/index.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
-import { Engine } from './engine.ts'
+import { EngineClient } from './engine-client.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { checkAllowed, type DockerPolicy } from './docker-policy.ts'
-import { DEFAULT_DOCKER_SETTINGS } from './docker-settings.ts'
+import {
+  requireAllowedByPolicy,
+  type DockerPolicy,
+  DEFAULT_DOCKER_SETTINGS,
+} from './docker-policy.ts'
 
 const policy: DockerPolicy = {
   allowPrivileged: false,
@@ -83,7 +86,7 @@ shellTaskDriverSuite('docker with a pretended engine', async (t) => (await openB
 
 stubbornCommandCase('docker', async (t) => (await openBench(t)).bench)
 
-test('docker: the node says which engine it has', async (t) => {
+test('docker: the fingerprint contains the engine', async (t) => {
   const { driver } = await openBench(t)
   const { attributes } = await driver.fingerprint()
   assert.deepEqual(attributes, {
@@ -100,7 +103,7 @@ test('docker: the node says which engine it has', async (t) => {
   })
 })
 
-test('docker: a task that its node cannot let into the network of its allocation says why', async (t) => {
+test('docker: a task that cannot join its allocation network fails with the reason', async (t) => {
   const { bench, driver } = await openBench(t)
   const network = { ...HOST_NETWORK, mode: 'bridge', namespacePath: '/run/netns/x' }
   await assert.rejects(driver.start(bench.script('exit 0', { network })), {
@@ -109,7 +112,7 @@ test('docker: a task that its node cannot let into the network of its allocation
   })
 })
 
-test('docker: without an engine the driver is not detected, and says why', async () => {
+test('docker: without an engine the driver is not detected, with the reason', async () => {
   const driver = new DockerDriver({ clock: systemClock, socketPath: '/nowhere/x.sock', policy })
   const health = await driver.fingerprint()
   assert.equal(health.detected, false)
@@ -121,11 +124,11 @@ test('docker: a container that the task left is removed once it is forgotten', a
   const task = await driver.start(bench.script('exit 0'))
   await task.exited
   assert.equal(engine.containerCount, 1)
-  await task.forget()
+  await task.destroyRecords()
   assert.equal(engine.containerCount, 0)
 })
 
-test('docker: tells the address that the engine gave it', async (t) => {
+test('docker: reports the address assigned by the engine', async (t) => {
   const { driver, bench } = await openBench(t)
   const task = await driver.start(bench.launch({ kind: 'runs' }))
   assert.equal(task.address?.ip, '172.17.0.9')
@@ -182,7 +185,7 @@ test('docker: a stop ends the pull of a start that is prepared', async (t) => {
   await assert.rejects(fetched, { kind: 'task-start', message: /it was interrupted$/ })
 })
 
-test('docker: what was prepared is not fetched again, unless it is gone', async (t) => {
+test('docker: a prepared image is not pulled again unless it was removed', async (t) => {
   const { bench, engine } = await openBench(t)
   engine.registry.set('moving:latest', [{ status: 'Done' }])
   const driver = new DockerDriver({ clock: systemClock, socketPath: engine.socketPath, policy })
@@ -230,7 +233,11 @@ for (const { config, settings, pidsMax = 4_096, message } of allowed) {
   test(`docker: ${JSON.stringify({ ...config, settings, pidsMax })} is ${verdict}`, () => {
     const check = (): void => {
       const node = { ...DEFAULT_DOCKER_SETTINGS, ...settings }
-      checkAllowed(readDockerConfig({ image: 'box:1', ...config }), { ...policy, pidsMax }, node)
+      requireAllowedByPolicy(
+        readDockerConfig({ image: 'box:1', ...config }),
+        { ...policy, pidsMax },
+        node,
+      )
     }
     if (message === undefined) check()
     else assert.throws(check, { kind: 'task-config', message })
@@ -274,14 +281,14 @@ test('docker: a container that somebody removed is lost', async (t) => {
 })
 
 async function fetchDelete(engine: FakeEngine): Promise<void> {
-  const client = new Engine(engine.socketPath)
+  const client = new EngineClient(engine.socketPath)
   const listed = await client.call({
     method: 'GET',
     path: '/containers/json',
     query: { filters: '{"label":[]}' },
   })
   // The pretended engine's own answer.
-  for (const { Id } of JSON.parse(listed.text) as { readonly Id: string }[]) {
+  for (const { Id } of JSON.parse(listed.body) as { readonly Id: string }[]) {
     await client.call({ method: 'DELETE', path: `/containers/${Id}` })
   }
 }

@@ -7,9 +7,9 @@ import { FakeEngine } from '../../../test/build/fake-engine.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
-import { Engine } from './engine.ts'
+import { EngineClient } from './engine-client.ts'
 
 interface Bench {
   readonly bench: ProgramBench
@@ -51,13 +51,13 @@ async function openBench(t: TestContext): Promise<Bench> {
 }
 
 async function hasEnded({ socketPath }: FakeEngine): Promise<true | undefined> {
-  const engine = new Engine(socketPath)
-  const { text } = await engine.call({ method: 'GET', path: '/containers/json' })
+  const engine = new EngineClient(socketPath)
+  const { body } = await engine.call({ method: 'GET', path: '/containers/json' })
   engine.close()
-  return text.includes('"State":"exited"') ? true : undefined
+  return body.includes('"State":"exited"') ? true : undefined
 }
 
-test('engine away: a task is neither lost nor gone while it cannot be asked for', async (t) => {
+test('engine unavailable: a task is neither lost nor ended', async (t) => {
   const { bench, proxy, driver } = await openBench(t)
   const launch = bench.script('while ! [ -e go ]; do sleep 0.02; done; exit 43')
   const task = await driver().start(launch)
@@ -73,7 +73,7 @@ test('engine away: a task is neither lost nor gone while it cannot be asked for'
   await found.task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
 })
 
-test('engine away: one that was here is still detected, and unhealthy', async (t) => {
+test('engine unavailable: still detected, but unhealthy', async (t) => {
   const { proxy, driver } = await openBench(t)
   const one = driver()
   const before = await one.fingerprint()
@@ -112,7 +112,7 @@ test('engine away: a stop cannot be carried out now, and is no failed kill', asy
   await task.exited
 })
 
-test('engine away: what a start left when the engine went is removed when it is back', async (t) => {
+test('engine unavailable: remains of a start are removed when it is back', async (t) => {
   const { bench, proxy, engine, driver } = await openBench(t)
   const launch = bench.launch({ kind: 'runs' })
   proxy.interruptsAfter = /^POST .*\/start$/

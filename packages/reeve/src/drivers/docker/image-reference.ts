@@ -21,15 +21,19 @@ const DIGEST = /^sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
 
 /** Fault `task-config` when it is no name of an image. */
 export function parseImageReference(image: string): ImageReference {
-  const bad = new Fault('task-config', `image ${JSON.stringify(image)} is not a name of an image`)
-  if (image.length > NAME_LENGTH_MAX) throw bad
-  const [name = '', digest = '', ...more] = image.replace(/^https?:\/\//, '').split('@')
+  const invalidFault = new Fault(
+    'task-config',
+    `image ${JSON.stringify(image)} is not a name of an image`,
+  )
+  if (image.length > NAME_LENGTH_MAX) throw invalidFault
+  const [name = '', digest = '', ...extraParts] = image.replace(/^https?:\/\//, '').split('@')
   const colon = name.lastIndexOf(':')
   const hasTag = colon > name.lastIndexOf('/')
   const repository = hasTag ? name.slice(0, colon) : name
   const tag = hasTag ? name.slice(colon + 1) : ''
-  if (more.length > 0 || !REPOSITORY.test(repository)) throw bad
-  if ((hasTag && !TAG.test(tag)) || (image.includes('@') && !DIGEST.test(digest))) throw bad
+  if (extraParts.length > 0 || !REPOSITORY.test(repository)) throw invalidFault
+  if ((hasTag && !TAG.test(tag)) || (image.includes('@') && !DIGEST.test(digest)))
+    throw invalidFault
   return {
     repository,
     tag: tag === '' && digest === '' ? 'latest' : tag,
@@ -45,6 +49,6 @@ function registryOf(repository: string): string {
 }
 
 /** How the engine is asked for it. */
-export function localName({ repository, tag, digest }: ImageReference): string {
+export function canonicalImageName({ repository, tag, digest }: ImageReference): string {
   return digest === '' ? `${repository}:${tag}` : `${repository}@${digest}`
 }

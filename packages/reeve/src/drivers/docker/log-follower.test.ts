@@ -9,15 +9,15 @@ import { LogEngine } from '../../../test/build/log-engine.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until, whenBusy } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
-import { logNumbers } from '../logs/log-sequence.ts'
-import { Engine } from './engine.ts'
-import { LogFollower, type FollowerOptions } from './log-follower.ts'
+import { listLogNumbers } from '../rotating-log.ts'
+import { EngineClient } from './engine-client.ts'
+import { LogFollower, type LogFollowerOptions } from './log-follower.ts'
 
 interface Bench {
   readonly engine: LogEngine
   readonly dir: string
   readonly reports: string[]
-  follow(options?: Partial<FollowerOptions>): LogFollower
+  follow(options?: Partial<LogFollowerOptions>): LogFollower
   stdout(): Promise<string>
 }
 
@@ -33,7 +33,7 @@ async function openBench(t: TestContext, maxFileBytes = 64 * 1024 * 1024): Promi
     reports,
     follow: (options) =>
       new LogFollower({
-        engine: new Engine(engine.socketPath),
+        engine: new EngineClient(engine.socketPath),
         containerId: 'c1',
         logs: { stdoutPrefix, stderrPrefix, maxFiles: 3, maxFileBytes },
         isTty: false,
@@ -98,7 +98,7 @@ test('container log: an engine that breaks off is asked for the rest', async (t)
 })
 
 /** Pauses of a second take a hundredth of it. */
-function quick(): FollowerOptions['clock'] {
+function quick(): LogFollowerOptions['clock'] {
   return { ...systemClock, after: (ms, wake) => systemClock.after(ms / 100, wake) }
 }
 
@@ -126,16 +126,19 @@ test('container log: lines that a stream leaves out after the end are read all t
   assert.equal(await bench.stdout(), textOf(lines(1_100)))
 })
 
-test('container log: what cannot be read is reported with its size', async (t) => {
+test('container log: unread output is reported with its size', async (t) => {
   const bench = await openBench(t)
   bench.engine.write(lines(3))
   bench.engine.failsWith = 500
-  const follower = bench.follow({ drainMsMax: 50, logBytes: () => Promise.resolve(123_456) })
+  const follower = bench.follow({
+    drainTimeoutMs: 50,
+    engineLogSize: () => Promise.resolve(123_456),
+  })
   await follower.finish()
   assert.match(bench.reports.join('\n'), /^Up to 123456 bytes of output could not be read/)
 })
 
-test('container log: what cannot be written is reported with its size', async (t) => {
+test('container log: dropped output is reported with its size', async (t) => {
   const bench = await openBench(t)
   const said = lines(1_000)
   bench.engine.write(said)
@@ -150,7 +153,7 @@ test('container log: the newest files stay when the output is longer', async (t)
   bench.engine.write(said)
   await bench.follow().finish()
   const kept = await bench.stdout()
-  assert.equal((await logNumbers(join(bench.dir, 'web.stdout'))).length, 3)
+  assert.equal((await listLogNumbers(join(bench.dir, 'web.stdout'))).length, 3)
   assert.ok(kept.length > 20_000 && textOf(said).endsWith(kept))
 })
 
@@ -206,7 +209,7 @@ function prefixes(dir: string): { readonly stdoutPrefix: string; readonly stderr
 
 async function sizeOf(dir: string): Promise<number> {
   const { stdoutPrefix } = prefixes(dir)
-  const numbers = await logNumbers(stdoutPrefix)
+  const numbers = await listLogNumbers(stdoutPrefix)
   const sizes = await Promise.all(numbers.map((n) => stat(`${stdoutPrefix}.${n}`)))
   return sizes.reduce((sum, { size }) => sum + size, 0)
 }

@@ -1,7 +1,7 @@
 import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing } from '../../agent/index.ts'
-import type { Frame } from './frames.ts'
+import type { LogFrame } from './log-frames.ts'
 
 /**
  * Up to where the engine's log is in the files of the task: the time of the last entry of each
@@ -12,12 +12,12 @@ export interface LogPosition {
   readonly stderr: StreamPosition
 }
 
-export interface StreamPosition {
+interface StreamPosition {
   /** Nanoseconds since the epoch, as text: too many digits for a number. */
   readonly atNs: string
   /** How many entries bear exactly this time. */
   readonly count: number
-  /** Where the files ended (`RotatingLog.offset`) with the last of them. */
+  /** Where the files ended (`RotatingLogWriter.offset`) with the last of them. */
   readonly offset?: number
   /** Bytes of this stream that were accepted, since the container started. */
   readonly bytes?: number
@@ -28,48 +28,49 @@ export const LOG_START: LogPosition = {
   stderr: { atNs: '0', count: 0 },
 }
 
-const STAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /
-const STAMP_LENGTH_MAX = 40
+const TIMESTAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) /
+const TIMESTAMP_LENGTH_MAX = 40
 const NS_PER_MS = 1_000_000n
 
-interface Entry {
+interface LogEntry {
   /** Undefined: a continuation without a time of its own. */
   readonly atNs: bigint | undefined
   readonly bytes: Buffer
 }
 
 /** Splits the time from an entry of a log that was asked for with times. */
-export function readEntry(bytes: Buffer): Entry {
-  const match = STAMP.exec(bytes.toString('latin1', 0, STAMP_LENGTH_MAX))
+export function parseEntry(bytes: Buffer): LogEntry {
+  const match = TIMESTAMP.exec(bytes.toString('latin1', 0, TIMESTAMP_LENGTH_MAX))
   if (match === null) return { atNs: undefined, bytes }
   const [whole, seconds = '', fraction = '', zone = ''] = match
-  const ms = secondsToMs(seconds + zone)
+  const ms = parseSecondsCached(seconds + zone)
   if (Number.isNaN(ms)) return { atNs: undefined, bytes }
   const atNs = BigInt(ms) * NS_PER_MS + BigInt(fraction.padEnd(9, '0'))
   return { atNs, bytes: bytes.subarray(whole.length) }
 }
 
-let lastSeconds = { text: '', ms: Number.NaN }
+let lastParsedSeconds = { text: '', ms: Number.NaN }
 
 /** Thousands of entries in a row have the same second. */
-function secondsToMs(text: string): number {
-  if (lastSeconds.text !== text) lastSeconds = { text, ms: Date.parse(text) }
-  return lastSeconds.ms
+function parseSecondsCached(timestamp: string): number {
+  if (lastParsedSeconds.text !== timestamp)
+    lastParsedSeconds = { text: timestamp, ms: Date.parse(timestamp) }
+  return lastParsedSeconds.ms
 }
 
 /** What one stream has accepted so far, and what it was asked again for. */
 class StreamCursor {
-  readonly #from: { readonly atNs: bigint; readonly count: number }
+  readonly #resumeFrom: { readonly atNs: bigint; readonly count: number }
   #atNs: bigint
   #count: number
   #bytes: number
-  #known = 0
-  #isPast = false
+  #repeatedCount = 0
+  #hasPassedResumePoint = false
   #isSkipped = false
 
   constructor({ atNs, count, bytes = 0 }: StreamPosition) {
-    this.#from = { atNs: BigInt(atNs), count }
-    this.#atNs = this.#from.atNs
+    this.#resumeFrom = { atNs: BigInt(atNs), count }
+    this.#atNs = this.#resumeFrom.atNs
     this.#count = count
     this.#bytes = bytes
   }
@@ -79,27 +80,27 @@ class StreamCursor {
   }
 
   accept(frame: Buffer): Buffer | undefined {
-    const { atNs, bytes } = readEntry(frame)
-    if (atNs !== undefined) this.#place(atNs)
+    const { atNs, bytes } = parseEntry(frame)
+    if (atNs !== undefined) this.#advanceTo(atNs)
     if (this.#isSkipped) return undefined
     this.#bytes += bytes.length
     return bytes
   }
 
-  #place(atNs: bigint): void {
-    this.#isSkipped = !this.#isPast && this.#isKnown(atNs)
+  #advanceTo(atNs: bigint): void {
+    this.#isSkipped = !this.#hasPassedResumePoint && this.#wasWritten(atNs)
     if (this.#isSkipped) return
     // The log is in order, so what follows is new, also after the clock was set back.
-    this.#isPast = true
+    this.#hasPassedResumePoint = true
     this.#count = this.#atNs === atNs ? this.#count + 1 : 1
     this.#atNs = atNs
   }
 
-  #isKnown(atNs: bigint): boolean {
-    const last = this.#from
+  #wasWritten(atNs: bigint): boolean {
+    const last = this.#resumeFrom
     if (atNs !== last.atNs) return atNs < last.atNs
-    this.#known += 1
-    return this.#known <= last.count
+    this.#repeatedCount += 1
+    return this.#repeatedCount <= last.count
   }
 }
 
@@ -108,7 +109,7 @@ class StreamCursor {
  * the position.
  */
 export class LogCursor {
-  readonly #streams: Readonly<Record<Frame['stream'], StreamCursor>>
+  readonly #streams: Readonly<Record<LogFrame['stream'], StreamCursor>>
 
   constructor(from: LogPosition) {
     this.#streams = {
@@ -122,7 +123,7 @@ export class LogCursor {
   }
 
   /** The bytes to write; undefined for an entry that was written before. */
-  accept({ stream, bytes }: Frame): Buffer | undefined {
+  accept({ stream, bytes }: LogFrame): Buffer | undefined {
     return this.#streams[stream].accept(bytes)
   }
 }
@@ -131,29 +132,36 @@ export class LogCursor {
  * From where on the engine is asked again: whole seconds and nanoseconds. A moment before the last
  * entry: some engines leave out what bears exactly this time, and many entries can.
  */
-export function sinceOf({ stdout, stderr }: LogPosition): string {
-  const [a, b] = [BigInt(stdout.atNs), BigInt(stderr.atNs)]
+export function sinceParameter({ stdout, stderr }: LogPosition): string {
+  const [stdoutNs, stderrNs] = [BigInt(stdout.atNs), BigInt(stderr.atNs)]
   // A stream that never said anything must not make the other be read from its beginning.
-  const last = a === 0n || b === 0n ? (a > b ? a : b) : a < b ? a : b
+  const last =
+    stdoutNs === 0n || stderrNs === 0n
+      ? stdoutNs > stderrNs
+        ? stdoutNs
+        : stderrNs
+      : stdoutNs < stderrNs
+        ? stdoutNs
+        : stderrNs
   const from = last > NS_PER_MS ? last - NS_PER_MS : 0n
   return `${from / 1_000_000_000n}.${String(from % 1_000_000_000n).padStart(9, '0')}`
 }
 
-const FILE = 'log-position.json'
+const POSITION_FILE = 'log-position.json'
 
 /** One write of this many bytes at the same place: within one page, so it is never seen torn. */
-const RECORD_BYTES = 512
+const POSITION_RECORD_BYTES = 512
 
 /**
  * The position of a container's log on disk. Written in place: one system call a batch, and it
  * works on a disk that has become full.
  */
-export class PositionFile {
+export class LogPositionFile {
   readonly #path: string
   #handle: FileHandle | undefined
 
   constructor(dir: string) {
-    this.#path = join(dir, FILE)
+    this.#path = join(dir, POSITION_FILE)
   }
 
   async load(): Promise<LogPosition> {
@@ -173,7 +181,7 @@ export class PositionFile {
       if (isMissing(thrown)) return open(this.#path, 'w+', 0o600)
       throw thrown
     })
-    const record = Buffer.from(JSON.stringify(position).padEnd(RECORD_BYTES))
+    const record = Buffer.from(JSON.stringify(position).padEnd(POSITION_RECORD_BYTES))
     await this.#handle.write(record, 0, record.length, 0)
   }
 
@@ -181,5 +189,54 @@ export class PositionFile {
     const handle = this.#handle
     this.#handle = undefined
     await handle?.close()
+  }
+}
+
+export type BytesByStream = Readonly<Record<LogFrame['stream'], number>>
+
+/** Output that is read and not yet written, with the position that it leads to. */
+export class LogBatch {
+  readonly #chunks: Record<LogFrame['stream'], Buffer[]> = { stdout: [], stderr: [] }
+  #bytes = 0
+  #position: LogPosition = LOG_START
+  #alreadyWritten: BytesByStream = { stdout: 0, stderr: 0 }
+  #isEmpty = true
+
+  /** Bytes of both streams. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** True: nothing to write, and no further position. */
+  get isEmpty(): boolean {
+    return this.#isEmpty
+  }
+
+  get position(): LogPosition {
+    return this.#position
+  }
+
+  /** Bytes of each stream behind the position that are in the files already. */
+  get alreadyWritten(): BytesByStream {
+    return this.#alreadyWritten
+  }
+
+  add(stream: LogFrame['stream'], bytes: Buffer): void {
+    this.#chunks[stream].push(bytes)
+    this.#bytes += bytes.length
+  }
+
+  /** Everything up to here has been added. */
+  setPosition(position: LogPosition, alreadyWritten: BytesByStream): void {
+    this.#position = position
+    this.#alreadyWritten = alreadyWritten
+    this.#isEmpty = false
+  }
+
+  /** One buffer for one write. */
+  concatenate(stream: LogFrame['stream']): Buffer {
+    const pieces = this.#chunks[stream]
+    const [first] = pieces
+    return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
   }
 }

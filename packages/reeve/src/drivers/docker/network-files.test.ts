@@ -3,8 +3,12 @@ import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import { HOST_NETWORK, type TaskNetwork } from '../../agent/index.ts'
 import { readDockerConfig } from './docker-config.ts'
-import { networkAccessOf } from './engine-facts.ts'
-import { networkFiles, networkHostname, rejectOwnNetworkSettings } from './network-files.ts'
+import { detectNetworkAccess } from './engine-client.ts'
+import {
+  buildNetworkFiles,
+  networkHostnameOf,
+  rejectContainerNetworkSettings,
+} from './network-files.ts'
 
 const dns = { servers: ['10.0.0.53'], searches: ['own.example'], options: ['ndots:2'] }
 const BRIDGE = { ...HOST_NETWORK, mode: 'bridge', namespacePath: '/run/netns/x' }
@@ -14,7 +18,7 @@ function filesOf(
   config: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, string>> {
   const launch = aLaunch({ network: { ...BRIDGE, ...network } })
-  const files = networkFiles(launch, readDockerConfig({ image: 'box:1', ...config }))
+  const files = buildNetworkFiles(launch, readDockerConfig({ image: 'box:1', ...config }))
   return Object.fromEntries(files.map(({ target, text }) => [target, text]))
 }
 
@@ -55,7 +59,7 @@ test('names in a shared network: hosts of the group and of the task, under one h
   assert.match(text, /^127\.0\.0\.1 localhost\n/)
   assert.match(text, /^127\.0\.1\.1 web\n172\.30\.64\.2 web\n10\.0\.0\.5 db\nfd00::5 six\n$/m)
   const launch = aLaunch({ network: BRIDGE })
-  assert.equal(networkHostname(launch), launch.handle.allocationId.slice(0, 8))
+  assert.equal(networkHostnameOf(launch), launch.handle.allocationId.slice(0, 8))
 })
 
 test('names in a shared network: an address that only the engine knows is rejected', () => {
@@ -73,7 +77,7 @@ const OWN_SETTINGS = {
 for (const [field, value] of Object.entries(OWN_SETTINGS)) {
   test(`shared network: ${field} of a task is rejected`, () => {
     const config = readDockerConfig({ image: 'box:1', [field]: value })
-    assert.throws(() => rejectOwnNetworkSettings(config), {
+    assert.throws(() => rejectContainerNetworkSettings(config), {
       kind: 'task-config',
       message: new RegExp(`^${field}: `),
     })
@@ -82,26 +86,27 @@ for (const [field, value] of Object.entries(OWN_SETTINGS)) {
 
 const PODMAN = { Components: [{ Name: 'Podman Engine' }] }
 const DOCKER = { Components: [{ Name: 'Engine' }] }
-const accessCases: readonly (Parameters<typeof networkAccessOf>[0] & { readonly want: string })[] =
-  [
-    { version: PODMAN, info: {}, hasHelper: false, want: 'path' },
-    { version: DOCKER, info: {}, hasHelper: true, want: 'pause' },
-    { version: DOCKER, info: {}, hasHelper: false, want: 'none' },
-    {
-      version: DOCKER,
-      info: { SecurityOptions: ['name=seccomp,profile=builtin', 'name=userns'] },
-      hasHelper: true,
-      want: 'none',
-    },
-    {
-      version: DOCKER,
-      info: { SecurityOptions: ['name=rootless'] },
-      hasHelper: true,
-      want: 'none',
-    },
-  ]
+const accessCases: readonly (Parameters<typeof detectNetworkAccess>[0] & {
+  readonly want: string
+})[] = [
+  { version: PODMAN, info: {}, hasHelper: false, want: 'path' },
+  { version: DOCKER, info: {}, hasHelper: true, want: 'pause' },
+  { version: DOCKER, info: {}, hasHelper: false, want: 'none' },
+  {
+    version: DOCKER,
+    info: { SecurityOptions: ['name=seccomp,profile=builtin', 'name=userns'] },
+    hasHelper: true,
+    want: 'none',
+  },
+  {
+    version: DOCKER,
+    info: { SecurityOptions: ['name=rootless'] },
+    hasHelper: true,
+    want: 'none',
+  },
+]
 for (const { want, ...given } of accessCases) {
   test(`network of an allocation: ${JSON.stringify(given)} gives ${want}`, () => {
-    assert.equal(networkAccessOf(given).kind, want)
+    assert.equal(detectNetworkAccess(given).kind, want)
   })
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { TaskLaunch } from '../../agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { hostsText, resolvText } from '../settings/name-files.ts'
+import { hostsFileContent, resolvConfContent } from '../resolver-files.ts'
 import type { DockerConfig } from './docker-config.ts'
-import { parseVolume } from './volume.ts'
+import { parseVolume } from './container-mounts.ts'
 
 /** A file that a container has in place of the one that engines give it. */
 interface NetworkFile {
@@ -18,43 +18,52 @@ interface NetworkFile {
  * and servers for it, and give it the files of the other: these are mounted over them. A file that
  * the task mounts itself is left out.
  */
-export function networkFiles(launch: TaskLaunch, config: DockerConfig): readonly NetworkFile[] {
+export function buildNetworkFiles(
+  launch: TaskLaunch,
+  config: DockerConfig,
+): readonly NetworkFile[] {
   const { dir } = launch.handle
   const { dns } = launch.network
   const { dnsServers, dnsSearches, dnsOptions, extraHosts } = config.network
-  const hosts = [...launch.network.hosts, ...extraHosts.map(hostEntry)]
-  const wanted = {
+  const hosts = [...launch.network.hosts, ...extraHosts.map(parseHostEntry)]
+  const dnsSettings = {
     servers: dnsServers ?? dns?.servers ?? [],
     searches: dnsSearches ?? dns?.searches ?? [],
     options: dnsOptions ?? dns?.options ?? [],
   }
-  const isDnsWanted = Object.values(wanted).some((list) => list.length > 0)
+  const hasDnsSettings = Object.values(dnsSettings).some((list) => list.length > 0)
   const files = [
     {
       path: join(dir, 'hosts'),
       target: '/etc/hosts',
-      text: hostsText(networkHostname(launch), { hosts }),
+      text: hostsFileContent(networkHostnameOf(launch), { hosts }),
     },
-    ...(isDnsWanted
-      ? [{ path: join(dir, 'resolv.conf'), target: '/etc/resolv.conf', text: resolvText(wanted) }]
+    ...(hasDnsSettings
+      ? [
+          {
+            path: join(dir, 'resolv.conf'),
+            target: '/etc/resolv.conf',
+            text: resolvConfContent(dnsSettings),
+          },
+        ]
       : []),
   ]
   const { volumes, mounts } = config.storage
-  const taken = new Set([
+  const mountedTargets = new Set([
     ...volumes.map((volume) => parseVolume(volume).target),
     ...mounts.map(({ target }) => target),
     ...launch.mounts.map(({ taskPath }) => taskPath),
   ])
-  return files.filter(({ target }) => !taken.has(target))
+  return files.filter(({ target }) => !mountedTargets.has(target))
 }
 
 /** Of all containers of the allocation: they share the name with the network. */
-export function networkHostname({ network, handle }: TaskLaunch): string {
+export function networkHostnameOf({ network, handle }: TaskLaunch): string {
   return network.hostname === '' ? handle.allocationId.slice(0, 8) : network.hostname
 }
 
 /** `name:address`, as engines take it. */
-function hostEntry(entry: string): { readonly address: string; readonly names: [string] } {
+function parseHostEntry(entry: string): { readonly address: string; readonly names: [string] } {
   const colon = entry.indexOf(':')
   const [name, address] = [entry.slice(0, colon), entry.slice(colon + 1).replace(/^\[|\]$/g, '')]
   if (colon > 0 && /^[0-9A-Fa-f.:]+$/.test(address) && !/\s/.test(name)) {
@@ -68,20 +77,21 @@ function hostEntry(entry: string): { readonly address: string; readonly names: [
 }
 
 /** Fault `task-config` for a setting that belongs to the network, and not to a container in it. */
-export function rejectOwnNetworkSettings({ process, network }: DockerConfig): void {
+export function rejectContainerNetworkSettings({ process, network }: DockerConfig): void {
   const { mac, ipv4, ipv6, aliases } = network
-  const wanted = [
+  const conflictingSettings = [
     ...(process.hostname === undefined ? [] : ['hostname']),
     ...(mac === undefined ? [] : ['mac_address']),
     ...(ipv4 === undefined ? [] : ['ipv4_address']),
     ...(ipv6 === undefined ? [] : ['ipv6_address']),
     ...(aliases.length === 0 ? [] : ['network_aliases']),
   ]
-  if (wanted.length === 0) return
-  const instead = wanted[0] === 'hostname' ? 'set hostname in the network block of the group' : ''
+  if (conflictingSettings.length === 0) return
+  const advice =
+    conflictingSettings[0] === 'hostname' ? 'set hostname in the network block of the group' : ''
   throw new Fault(
     'task-config',
-    `${wanted.join(', ')}: the container shares the network of its allocation, which has one ` +
-      `name and one address; ${instead || 'leave it out, or set network_mode'}`,
+    `${conflictingSettings.join(', ')}: the container shares the network of its allocation, which has one ` +
+      `name and one address; ${advice || 'leave it out, or set network_mode'}`,
   )
 }

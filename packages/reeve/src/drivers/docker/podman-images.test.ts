@@ -14,13 +14,18 @@ import { until } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
 import type { RunningTask, TaskLaunch } from '../../agent/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
-import type { DockerPolicy } from './docker-policy.ts'
-import type { DockerSettings } from './docker-settings.ts'
-import { Engine, isSuccess, member, numberAt, parsed, textAt } from './engine.ts'
-import { openPath } from './host-paths.ts'
-import { PinnedPaths } from './pinned-paths.ts'
+import type { DockerPolicy, DockerSettings } from './docker-policy.ts'
+import {
+  EngineClient,
+  isSuccess,
+  getPath,
+  numberAt,
+  tryParseJson,
+  stringAt,
+} from './engine-client.ts'
+import { openWithoutReading, PinnedPaths } from './container-mounts.ts'
 
 const CASES_AT_ONCE = 4
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
@@ -110,7 +115,7 @@ network_config_dir = "${join(dir, 'networks')}"
     stdio: 'ignore',
   })
   const ended = once(service, 'exit')
-  const engine = new Engine(socketPath)
+  const engine = new EngineClient(socketPath)
   await until('podman', async () => {
     const answer = await engine.call({ method: 'GET', path: '/version' }).catch(() => undefined)
     return answer?.status === 200 ? true : undefined
@@ -181,7 +186,7 @@ else {
       return { driver, config: () => ({}) }
     })
     assert.ok(driver !== undefined)
-    const engine = new Engine(socketPath)
+    const engine = new EngineClient(socketPath)
     t.after(() => engine.close())
     return {
       bench,
@@ -195,9 +200,9 @@ else {
         const filters = JSON.stringify({ label: [`reeve.start=${task.handle.id}`] })
         const query = { all: 'true', filters }
         const listed = await engine.call({ method: 'GET', path, query })
-        const id = textAt(member(parsed(listed.text), '0'), 'Id')
+        const id = stringAt(getPath(tryParseJson(listed.body), '0'), 'Id')
         const answer = await engine.call({ method: 'GET', path: `/containers/${id}/json` })
-        return parsed(answer.text)
+        return tryParseJson(answer.body)
       },
       output: () => written(bench.logs.stdoutPrefix),
     }
@@ -350,13 +355,13 @@ else {
         pids_limit: 77,
       }
       const found = await inspect(await driver.start(launch('sleep 60', config)))
-      const labels = member(found, 'Config', 'Labels')
-      assert.equal(textAt(labels, 'of'), 'image')
-      assert.equal(textAt(labels, 'team'), 'a\u0007b')
-      assert.equal(textAt(labels, 'reeve.task'), 'web')
-      assert.equal(textAt(labels, 'reeve.job_id'), 'shop')
-      assert.deepEqual(member(found, 'Config', 'Healthcheck', 'Test'), ['NONE'])
-      assert.equal(member(found, 'HostConfig', 'PidsLimit'), 77)
+      const labels = getPath(found, 'Config', 'Labels')
+      assert.equal(stringAt(labels, 'of'), 'image')
+      assert.equal(stringAt(labels, 'team'), 'a\u0007b')
+      assert.equal(stringAt(labels, 'reeve.task'), 'web')
+      assert.equal(stringAt(labels, 'reeve.job_id'), 'shop')
+      assert.deepEqual(getPath(found, 'Config', 'Healthcheck', 'Test'), ['NONE'])
+      assert.equal(getPath(found, 'HostConfig', 'PidsLimit'), 77)
     })
 
     test('load: an archive of the task is its image', async (t) => {
@@ -411,7 +416,7 @@ else {
         const names = readdirSync('/sys/class/net').toSorted().join(' ')
         const want = `NoNewPrivs:\t${isOpen ? 0 : 1}\n${names} `
         await until('the output', async () => ((await output()) === want ? true : undefined))
-        const limit = Number(member(await inspect(task), 'HostConfig', 'PidsLimit'))
+        const limit = Number(getPath(await inspect(task), 'HostConfig', 'PidsLimit'))
         assert.ok(isOpen ? limit <= 0 : limit === 4_096, String(limit))
       }
     })
@@ -421,11 +426,11 @@ else {
       await mkdir(join(bench.dir, 'web/local/d'))
       const task = await driver.start(launch('sleep 60', { volumes: ['local/d:/x'] }))
       const found = await PinnedPaths.open(join(bench.dir, 'state'), 'another')
-      const file = await openPath(join(bench.dir, 'alloc/data'))
-      await found.add(file)
+      const file = await openWithoutReading(join(bench.dir, 'alloc/data'))
+      await found.pin(file)
       await file.close()
       const container = await inspect(task)
-      const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
+      const [id, pid] = [stringAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
       // It was not there when the container started.
       assert.equal(await found.areMountedIn({ id, pid }), false)
       assert.equal(await found.areMountedIn({ id: 'other', pid }), true)
@@ -448,7 +453,7 @@ else {
       })
       const service = await startPodman(dir, { registries: [open], ownNetwork: true })
       services.push(service)
-      const engine = new Engine(service.socketPath)
+      const engine = new EngineClient(service.socketPath)
       t.after(() => engine.close())
       const IPAM = { Config: [{ Subnet: '10.77.0.0/24' }] }
       // The engine keeps the addresses of a network by its name, for the whole machine.
@@ -456,7 +461,7 @@ else {
       t.after(() => rm(join('/var/lib/cni/networks', lan), { recursive: true, force: true }))
       const body = { Name: lan, IPAM }
       const made = await engine.call({ method: 'POST', path: '/networks/create', body })
-      assert.ok(isSuccess(made), made.text)
+      assert.ok(isSuccess(made), made.body)
       const { driver, launch, inspect } = await openCase(t, {}, {}, service.socketPath)
       const server = await driver.start(
         launch('while :; do echo hi | nc -l -p 80; done', {
@@ -466,8 +471,8 @@ else {
         }),
       )
       assert.equal(server.address?.ip, '10.77.0.9')
-      const networks = member(await inspect(server), 'NetworkSettings', 'Networks', lan)
-      const aliases = member(networks, 'Aliases')
+      const networks = getPath(await inspect(server), 'NetworkSettings', 'Networks', lan)
+      const aliases = getPath(networks, 'Aliases')
       assert.ok(Array.isArray(aliases) && aliases.includes('db'), JSON.stringify(networks))
       const client = await openCase(t, {}, {}, service.socketPath)
       const asking = client.launch('until nc 10.77.0.9 80; do sleep 0.1; done', {

@@ -6,13 +6,13 @@ import { env } from 'node:process'
 import { after, before, test } from 'node:test'
 import { FakeEngine } from '../../../test/build/fake-engine.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { authHeader, findAuth, findLogin } from './registry-logins.ts'
+import { registryAuthHeader, findStoredAuth, findLogin } from './registry-logins.ts'
 
 for (let length = 1; length <= 9; length += 1) {
   test(`logins: a password of ${length} letters reaches the engine`, () => {
     const password = 'üpassword'.slice(0, length)
     const auth = { username: 'ann', password, email: '', serverAddress: '', identityToken: '' }
-    const header = authHeader(auth, 'reg.test')
+    const header = registryAuthHeader(auth, 'reg.test')
     assert.equal(header.length % 4, 0)
     assert.deepEqual(FakeEngine.decodeLogin(header), {
       username: 'ann',
@@ -47,7 +47,7 @@ const files = [
 ]
 for (const { name, file, user } of files) {
   test(`logins: the file has one ${name}`, () => {
-    const found = findAuth(file, 'reg.test:5000')
+    const found = findStoredAuth(file, 'reg.test:5000')
     assert.equal(found?.username, user)
     if (user !== undefined) assert.equal(found?.password, 'pa:ss')
   })
@@ -56,10 +56,10 @@ for (const { name, file, user } of files) {
 test('logins: the public registry is known by its old address, and by tokens', () => {
   const entry = { auth: '', identitytoken: 'tok' }
   const file = { auths: { 'https://index.docker.io/v1/': entry } }
-  const found = findAuth(file, 'docker.io')
+  const found = findStoredAuth(file, 'docker.io')
   assert.equal(found?.identityToken, 'tok')
   assert.ok(found !== undefined)
-  assert.deepEqual(FakeEngine.decodeLogin(authHeader(found, 'docker.io')), {
+  assert.deepEqual(FakeEngine.decodeLogin(registryAuthHeader(found, 'docker.io')), {
     username: '',
     password: '',
     email: '',
@@ -99,7 +99,7 @@ after(async () => {
 })
 
 const ask = (helper: string, registry = 'reg.test') =>
-  findLogin(registry, { authFile: undefined, helper, helperMsMax: 500 })
+  findLogin(registry, { authFile: undefined, helper, helperTimeoutMs: 500 })
 
 test('logins: a helper is asked for the registry', async () => {
   assert.equal((await ask('good'))?.username, 'of-reg.test')

@@ -4,32 +4,37 @@ import { join } from 'node:path'
 import { pid } from 'node:process'
 import {
   HOST_NETWORK,
-  NO_JOB,
+  NO_IDENTITY,
   readHostAccounts,
-  withDeadline,
+  withTimeout,
   type DriverHealth,
   type HostUser,
   type Recovery,
   type RunningTask,
-  type SweepingDriver,
+  type OrphanKillingDriver,
   type TaskHandle,
   type TaskLaunch,
+  getUserIn,
+  type HostAccounts,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { planCgroups } from '../native/cgroup-plan.ts'
-import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
-import { hostnameOf, rootEntries, type HostTexts } from '../native/isolation.ts'
-import type { TaskPlan } from '../native/task-spec.ts'
-import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
-import { readExecConfig, type ExecConfig } from './exec-config.ts'
-import { taskAccount, type AccountPolicy, type TaskAccount } from './task-account.ts'
+import { planCgroups } from '../native/cgroup.ts'
+import type { NativeCapabilities, NativeSupervisor } from '../native/native-supervisor.ts'
+import {
+  effectiveHostname,
+  rootfsEntries,
+  type HostFiles,
+  type TaskSpecInput,
+} from '../native/task-spec.ts'
+import { DEFAULT_CAPS, grantedCapabilities } from '../capabilities.ts'
+import { type ConfigFieldDocs, ConfigReader } from '../config-reader.ts'
 
 /** Who a task is that asks to be nobody in particular. */
 const DEFAULT_USER = 'nobody'
 
 /** How long a trial task may take. */
-const TRIAL_MS_MAX = 10_000
+const TRIAL_TIMEOUT_MS = 10_000
 
 /** What isolated tasks may do on this node. */
 export interface ExecPolicy extends AccountPolicy {
@@ -46,21 +51,21 @@ export interface ExecPolicy extends AccountPolicy {
   readonly chrootEnv: Readonly<Record<string, string>> | undefined
 }
 
-export interface ExecDriverOptions {
+interface ExecDriverOptions {
   readonly clock: Clock
-  readonly helper: NativeRuntime
+  readonly helper: NativeSupervisor
   readonly policy: ExecPolicy
   /** For the trial task. */
   readonly stateDir: string
 }
 
 /** Runs programs of the machine in a world of their own: files, processes, user, limits. */
-export class ExecDriver implements SweepingDriver {
+export class ExecDriver implements OrphanKillingDriver {
   readonly name = 'exec'
   readonly isolation = 'chroot'
   readonly defaultUser: string
   readonly #options: ExecDriverOptions
-  #wasTried = false
+  #hasRunTrial = false
 
   constructor(options: ExecDriverOptions) {
     this.#options = options
@@ -70,17 +75,19 @@ export class ExecDriver implements SweepingDriver {
   async fingerprint(): Promise<DriverHealth> {
     const { helper, policy } = this.#options
     try {
-      const facts = await helper.facts()
-      if (facts.uid !== 0) throw new Fault('task-unstartable', 'isolation needs an agent of root')
-      if (facts.isolationTrouble !== '') throw new Fault('task-unstartable', facts.isolationTrouble)
+      const capabilities = await helper.capabilities()
+      if (capabilities.uid !== 0)
+        throw new Fault('task-unstartable', 'isolation needs an agent of root')
+      if (capabilities.isolationProblem !== '')
+        throw new Fault('task-unstartable', capabilities.isolationProblem)
       // Really starting something is worth a process once, not every half minute.
-      if (!this.#wasTried) await this.#trial()
-      this.#wasTried = true
+      if (!this.#hasRunTrial) await this.#runTrialTask()
+      this.#hasRunTrial = true
       const attributes = {
         'driver.exec': '1',
         'driver.exec.helper': '1',
-        'driver.exec.seccomp': facts.hasSeccomp ? '1' : '0',
-        'driver.exec.cgroup': facts.layout.kind,
+        'driver.exec.seccomp': capabilities.hasSeccomp ? '1' : '0',
+        'driver.exec.cgroup': capabilities.layout.kind,
         'driver.exec.caps': policy.allowCaps.join(','),
       }
       return { detected: true, healthy: true, description: 'Healthy', attributes }
@@ -89,8 +96,8 @@ export class ExecDriver implements SweepingDriver {
     }
   }
 
-  expectStart(): void {
-    this.#options.helper.expectStart()
+  prewarm(): void {
+    this.#options.helper.prewarm()
   }
 
   shareCores(cores: readonly number[]): Promise<void> {
@@ -100,28 +107,36 @@ export class ExecDriver implements SweepingDriver {
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const { helper } = this.#options
     const config = readExecConfig(launch.config)
-    const account = await this.#accountOf(launch)
-    const plan = this.#plan({ launch, config, account }, await helper.facts(), await hostTexts())
-    if (launch.user === '') await giveDirectories(launch, account)
-    return helper.start(plan)
+    const account = await this.#resolveAccount(launch)
+    const specInput = this.#buildSpecInput(
+      { launch, config, account },
+      await helper.capabilities(),
+      await readHostFiles(),
+    )
+    if (launch.user === '') await chownTaskDirectories(launch, account)
+    return helper.start(specInput)
   }
 
   recover(handle: TaskHandle): Promise<Recovery> {
     return this.#options.helper.recover(handle)
   }
 
-  sweep(known: ReadonlySet<string>): Promise<void> {
-    return this.#options.helper.sweep(known)
+  killOrphans(known: ReadonlySet<string>): Promise<void> {
+    return this.#options.helper.killOrphans(known)
   }
 
-  async #accountOf({ user }: TaskLaunch): Promise<TaskAccount> {
+  async #resolveAccount({ user }: TaskLaunch): Promise<TaskAccount> {
     const accounts = await readHostAccounts()
-    return taskAccount(user === '' ? this.defaultUser : user, accounts, this.#options.policy)
+    return resolveTaskAccount(user === '' ? this.defaultUser : user, accounts, this.#options.policy)
   }
 
-  #plan({ launch, config, account }: PlanInput, facts: NativeFacts, host: HostTexts): TaskPlan {
+  #buildSpecInput(
+    { launch, config, account }: ResolvedLaunch,
+    capabilities: NativeCapabilities,
+    hostFiles: HostFiles,
+  ): TaskSpecInput {
     const { policy, helper } = this.#options
-    if ((config.isPidShared || config.isIpcShared) && !policy.allowHostNamespaces) {
+    if ((config.sharesPidNamespace || config.sharesIpcNamespace) && !policy.allowHostNamespaces) {
       throw new Fault('task-config', 'pid_mode and ipc_mode "host" are not allowed on this node')
     }
     const { handle, network, resources } = launch
@@ -134,21 +149,21 @@ export class ExecDriver implements SweepingDriver {
       user: `${account.uid}:${account.gid}`,
       groups: account.groups,
       denyUsers: policy.denyUsers,
-      caps: capsOf(account, config, policy),
-      seccomp: facts.hasSeccomp,
+      caps: capabilitiesOf(account, config, policy),
+      seccomp: capabilities.hasSeccomp,
       isolate: {
         root: join(handle.dir, 'root'),
-        hostname: hostnameOf(launch, host),
-        pidNamespace: !config.isPidShared,
-        ipcNamespace: !config.isIpcShared,
-        entries: rootEntries({ launch, user: account, host, chrootEnv: policy.chrootEnv }),
+        hostname: effectiveHostname(launch, hostFiles),
+        pidNamespace: !config.sharesPidNamespace,
+        ipcNamespace: !config.sharesIpcNamespace,
+        entries: rootfsEntries({ launch, user: account, hostFiles, chrootEnv: policy.chrootEnv }),
       },
       ...(network.namespacePath === undefined ? {} : { netns: network.namespacePath }),
-      ...planCgroups(facts.layout, {
-        id: helper.groupOf(handle),
+      ...planCgroups(capabilities.layout, {
+        id: helper.cgroupNameOf(handle),
         resources,
-        isLimited: true,
-        isCpuHard: policy.isCpuHard,
+        hasLimits: true,
+        hasHardCpuLimit: policy.isCpuHard,
         pidsMax: policy.pidsMax,
         coreCount: availableParallelism(),
       }),
@@ -156,53 +171,59 @@ export class ExecDriver implements SweepingDriver {
   }
 
   /** Starts `true` as any task is started. */
-  async #trial(): Promise<void> {
+  async #runTrialTask(): Promise<void> {
     const { clock, stateDir } = this.#options
-    const launch = await trialLaunch(join(stateDir, 'trial'))
+    const launch = await createTrialLaunch(join(stateDir, 'trial'))
     const task = await this.start(launch)
-    const deadline = { clock, ms: TRIAL_MS_MAX, what: 'a trial task' }
+    const deadline = { clock, timeoutMs: TRIAL_TIMEOUT_MS, operation: 'a trial task' }
     try {
-      const { exitCode } = await withDeadline(task.exited, deadline)
+      const { exitCode } = await withTimeout(task.exited, deadline)
       if (exitCode === 0) return
       throw new Fault('task-start', `a trial task ended with the status ${exitCode}`)
     } finally {
       await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
-      await task.forget()
+      await task.destroyRecords()
     }
   }
 }
 
 /** With one of these a task becomes root or joins any group, whatever the node denies. */
-const IDENTITY_CAPS: readonly string[] = ['setuid', 'setgid']
+const IDENTITY_CHANGING_CAPS: readonly string[] = ['setuid', 'setgid']
 
-function capsOf(
+function capabilitiesOf(
   { uid }: TaskAccount,
   { capAdd, capDrop }: ExecConfig,
   { allowCaps }: ExecPolicy,
 ): readonly string[] {
   // A task that is not root has none unless it asks.
   const base = uid === 0 ? DEFAULT_CAPS : []
-  const caps = grantedCaps({ base, add: capAdd, drop: capDrop, allowed: allowCaps })
-  const changing = uid === 0 ? [] : caps.filter((name) => IDENTITY_CAPS.includes(name))
-  if (changing.length === 0) return caps
+  const caps = grantedCapabilities({
+    defaults: base,
+    add: capAdd,
+    drop: capDrop,
+    allowed: allowCaps,
+  })
+  const identityChanging =
+    uid === 0 ? [] : caps.filter((name) => IDENTITY_CHANGING_CAPS.includes(name))
+  if (identityChanging.length === 0) return caps
   throw new Fault(
     'task-config',
-    `cap_add: ${changing.join(' and ')} would let the task become any user or group: only a task ` +
+    `cap_add: ${identityChanging.join(' and ')} would let the task become any user or group: only a task ` +
       'of root may have it, where the node allows root (plugin "exec", denied_users)',
   )
 }
 
-interface PlanInput {
+interface ResolvedLaunch {
   readonly launch: TaskLaunch
   readonly config: ExecConfig
   readonly account: TaskAccount
 }
 
-let trials = 0
+let trialCount = 0
 
-async function trialLaunch(dir: string): Promise<TaskLaunch> {
-  trials += 1
-  const id = `trial-${pid}-${trials}`
+async function createTrialLaunch(dir: string): Promise<TaskLaunch> {
+  trialCount += 1
+  const id = `trial-${pid}-${trialCount}`
   const [taskDir, allocDir] = [join(dir, 'task'), join(dir, 'alloc')]
   const paths = { localDir: join(taskDir, 'local'), secretsDir: join(taskDir, 'secrets') }
   for (const path of [join(allocDir, 'logs'), join(taskDir, 'tmp'), ...Object.values(paths)]) {
@@ -211,7 +232,7 @@ async function trialLaunch(dir: string): Promise<TaskLaunch> {
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
   return {
     handle: { driver: 'exec', id, allocationId: id, task: 'trial', dir: join(dir, id), bootId },
-    about: NO_JOB,
+    identity: NO_IDENTITY,
     config: { command: 'true' },
     env: { PATH: '/usr/bin:/bin' },
     user: '',
@@ -225,17 +246,147 @@ async function trialLaunch(dir: string): Promise<TaskLaunch> {
   }
 }
 
-async function hostTexts(): Promise<HostTexts> {
+async function readHostFiles(): Promise<HostFiles> {
   const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
   const [hosts, resolvConf] = await Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')])
   return { hostname: hostname(), hosts, resolvConf }
 }
 
 /** The agent made them for itself, not knowing whose they would be. */
-async function giveDirectories(launch: TaskLaunch, user: HostUser): Promise<void> {
+async function chownTaskDirectories(launch: TaskLaunch, user: HostUser): Promise<void> {
   const { taskDir, localDir, secretsDir } = launch
   for (const path of [localDir, secretsDir, join(taskDir, 'tmp')]) {
-    const found = await lstat(path)
-    if (found.isDirectory() && found.uid === 0) await lchown(path, user.uid, user.gid)
+    const stats = await lstat(path)
+    if (stats.isDirectory() && stats.uid === 0) await lchown(path, user.uid, user.gid)
   }
+}
+
+/** The settings of `exec`. */
+interface ExecConfig {
+  readonly command: string
+  readonly args: readonly string[]
+  /** As the task sees it. */
+  readonly workDir: string | undefined
+  readonly sharesPidNamespace: boolean
+  readonly sharesIpcNamespace: boolean
+  readonly capAdd: readonly string[]
+  readonly capDrop: readonly string[]
+}
+
+/** What `config` of an isolated program may have. */
+export const EXEC_SETTINGS = {
+  command: [
+    'string',
+    'Required. The program: a path or a name in `PATH` of the task, executed without a shell.',
+  ],
+  args: ['list(string)', 'Arguments of the program.'],
+  work_dir: ['string', 'Working directory in the root of the task. Defaults to `/`.'],
+  pid_mode: ['string', 'PID namespace: `private`, or `host` if the node allows it.'],
+  ipc_mode: ['string', 'IPC namespace: `private`, or `host` if the node allows it.'],
+  cap_add: [
+    'list(string)',
+    'Capabilities to add, limited by `allow_caps` of the node (by default without ' +
+      '`dac_override`, `mknod` and `setfcap`). A task that is not root has exactly these, and ' +
+      'never `setuid` or `setgid`.',
+  ],
+  cap_drop: ['list(string)', 'Capabilities to drop.'],
+} as const satisfies ConfigFieldDocs
+
+function readExecConfig(config: Readonly<Record<string, unknown>>): ExecConfig {
+  const reader = new ConfigReader(config, { owner: 'exec', known: Object.keys(EXEC_SETTINGS) })
+  const workDir = reader.string('work_dir')
+  if (workDir !== undefined && !workDir.startsWith('/')) {
+    throw reader.fault('work_dir', 'must begin with / : it is a path inside the task')
+  }
+  return {
+    command: reader.requiredString('command'),
+    args: reader.strings('args') ?? [],
+    workDir,
+    sharesPidNamespace: reader.oneOf('pid_mode', ['private', 'host']) === 'host',
+    sharesIpcNamespace: reader.oneOf('ipc_mode', ['private', 'host']) === 'host',
+    capAdd: reader.strings('cap_add') ?? [],
+    capDrop: reader.strings('cap_drop') ?? [],
+  }
+}
+
+/** The accounts that isolated tasks may run as on this node. Each entry is a name or a number. */
+export interface AccountPolicy {
+  /** Users that no task runs as. */
+  readonly denyUsers: readonly string[]
+  /** Groups that no task has, unless it runs as root. Group 0 is always one of them. */
+  readonly denyGroups: readonly string[]
+  /** Groups that any task may name in `uid:gid`; `all` is any that is not denied. */
+  readonly allowGroups: readonly string[]
+}
+
+interface TaskAccount extends HostUser {
+  /** The numbers of its supplementary groups. */
+  readonly groups: readonly number[]
+}
+
+/** Groups of root lead to root's files. */
+const ROOT_ID = 0
+
+/**
+ * The account of a task that asks for `wanted`. A group that the task names itself (`uid:gid`) must
+ * be one that the machine gives this user, or one that the node allows. A denied group is dropped
+ * from the supplementary ones, which the task did not choose, and refused as the primary one. Root
+ * keeps its groups: where the node lets a task be root, its groups give it nothing more.
+ */
+export function resolveTaskAccount(
+  requestedUser: string,
+  host: HostAccounts,
+  policy: AccountPolicy,
+): TaskAccount {
+  const user = getUserIn(host.users, requestedUser)
+  const userNames = host.users.filter(({ uid }) => uid === user.uid).map(({ name }) => name)
+  if (isListed(policy.denyUsers, user.uid, [user.name, ...userNames])) {
+    throw accountFault(
+      `user ${JSON.stringify(user.name)} is not allowed on this node (plugin "exec", denied_users)`,
+    )
+  }
+  const supplementary = host.groups
+    .filter(({ members }) => members.some((member) => userNames.includes(member)))
+    .map(({ gid }) => gid)
+  const primaryGroups = host.users.filter(({ uid }) => uid === user.uid).map(({ gid }) => gid)
+  const isUsersGroup = [...primaryGroups, ...supplementary].includes(user.gid)
+  if (!isUsersGroup && !isGroupAllowed(host, policy.allowGroups, user.gid)) {
+    throw accountFault(
+      `group ${user.gid} is not a group of user ${user.uid} on this node: choose one that is, or ` +
+        'have the node allow it (plugin "exec", allow_groups)',
+    )
+  }
+  if (user.uid === ROOT_ID) return { ...user, groups: unique(supplementary) }
+  const isDenied = (gid: number): boolean =>
+    gid === ROOT_ID || isListed(policy.denyGroups, gid, groupNamesOf(host, gid))
+  if (isDenied(user.gid)) {
+    throw accountFault(
+      `group ${describeGroup(host, user.gid)} of user ${JSON.stringify(user.name)} is not allowed on ` +
+        'this node (plugin "exec", denied_groups)',
+    )
+  }
+  return { ...user, groups: unique(supplementary.filter((gid) => !isDenied(gid))) }
+}
+
+function isGroupAllowed(host: HostAccounts, allowed: readonly string[], gid: number): boolean {
+  return allowed.includes('all') || isListed(allowed, gid, groupNamesOf(host, gid))
+}
+
+function isListed(list: readonly string[], id: number, names: readonly string[]): boolean {
+  return list.some((entry) => entry === String(id) || names.includes(entry))
+}
+
+function groupNamesOf({ groups }: HostAccounts, gid: number): readonly string[] {
+  return groups.filter((group) => group.gid === gid).map(({ name }) => name)
+}
+
+function describeGroup(host: HostAccounts, gid: number): string {
+  const [name] = groupNamesOf(host, gid)
+  return name === undefined ? String(gid) : `${JSON.stringify(name)} (${gid})`
+}
+
+const unique = (gids: readonly number[]): readonly number[] => [...new Set(gids)]
+
+function accountFault(message: string): Fault {
+  return new Fault('task-config', message)
 }

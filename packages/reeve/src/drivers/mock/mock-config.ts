@@ -1,4 +1,4 @@
-import { TaskSettings } from '../settings/task-settings.ts'
+import { ConfigReader } from '../config-reader.ts'
 
 /** How a pretended process behaves: a task, or a command run inside one. */
 export interface MockProcess {
@@ -16,8 +16,8 @@ interface MockOutput {
   /** `stdout_string`: said at once; empty says nothing. */
   readonly text: string
   /** `stdout_repeat`: how many times more, `stdout_repeat_duration` apart. */
-  readonly repeats: number
-  readonly everyMs: number
+  readonly repeatCount: number
+  readonly repeatIntervalMs: number
 }
 
 /** What a mock task does, from its `Config`. */
@@ -37,7 +37,7 @@ export interface MockConfig extends MockProcess {
   readonly driverIp: string
   readonly driverPorts: Readonly<Record<string, number>>
   /** `plugin_exit_after`: when the driver loses the task, as if it had crashed itself. */
-  readonly loseAfterMs: number | undefined
+  readonly lostAfterMs: number | undefined
   /** `exec_command`: what commands inside do; undefined: they say back what they are told. */
   readonly execCommand: MockProcess | undefined
 }
@@ -54,7 +54,7 @@ const PROCESS_FIELDS = [
   'stderr_repeat',
   'stderr_repeat_duration',
 ]
-const FIELDS = [
+const TASK_FIELDS = [
   ...PROCESS_FIELDS,
   'start_error',
   'start_error_recoverable',
@@ -69,50 +69,50 @@ const FIELDS = [
 
 const REPEATS_MAX = 1_000_000
 const SIGNAL_MAX = 64
-const CODE = { min: -(2 ** 31), max: 2 ** 31 - 1 }
+const EXIT_CODE_RANGE = { min: -(2 ** 31), max: 2 ** 31 - 1 }
 
 export function readMockConfig(config: Readonly<Record<string, unknown>>): MockConfig {
-  const settings = new TaskSettings(config, { of: 'mock', known: FIELDS })
-  const exec = settings.block('exec_command', PROCESS_FIELDS)
+  const reader = new ConfigReader(config, { owner: 'mock', known: TASK_FIELDS })
+  const execBlock = reader.block('exec_command', PROCESS_FIELDS)
   return {
-    ...readProcess(settings),
-    startError: settings.text('start_error') ?? '',
-    isStartErrorRecoverable: settings.bool('start_error_recoverable') ?? false,
-    startBlockMs: settings.durationMs('start_block_for') ?? 0,
-    killAfterMs: settings.durationMs('kill_after') ?? 0,
-    signalError: settings.text('signal_error') ?? '',
-    driverIp: settings.text('driver_ip') ?? '',
-    driverPorts: portMap(settings),
-    loseAfterMs: settings.durationMs('plugin_exit_after'),
-    execCommand: exec === undefined ? undefined : readProcess(exec),
+    ...readProcess(reader),
+    startError: reader.string('start_error') ?? '',
+    isStartErrorRecoverable: reader.bool('start_error_recoverable') ?? false,
+    startBlockMs: reader.durationMs('start_block_for') ?? 0,
+    killAfterMs: reader.durationMs('kill_after') ?? 0,
+    signalError: reader.string('signal_error') ?? '',
+    driverIp: reader.string('driver_ip') ?? '',
+    driverPorts: readPortMap(reader),
+    lostAfterMs: reader.durationMs('plugin_exit_after'),
+    execCommand: execBlock === undefined ? undefined : readProcess(execBlock),
   }
 }
 
-function readProcess(settings: TaskSettings): MockProcess {
+function readProcess(reader: ConfigReader): MockProcess {
   return {
-    runForMs: settings.durationMs('run_for'),
-    exitCode: settings.integer('exit_code', CODE) ?? 0,
-    exitSignal: settings.integer('exit_signal', { min: 0, max: SIGNAL_MAX }) ?? 0,
-    exitMessage: settings.text('exit_err_msg') ?? '',
-    stdout: readOutput(settings, 'stdout'),
-    stderr: readOutput(settings, 'stderr'),
+    runForMs: reader.durationMs('run_for'),
+    exitCode: reader.integer('exit_code', EXIT_CODE_RANGE) ?? 0,
+    exitSignal: reader.integer('exit_signal', { min: 0, max: SIGNAL_MAX }) ?? 0,
+    exitMessage: reader.string('exit_err_msg') ?? '',
+    stdout: readOutput(reader, 'stdout'),
+    stderr: readOutput(reader, 'stderr'),
   }
 }
 
-function readOutput(settings: TaskSettings, stream: 'stdout' | 'stderr'): MockOutput {
+function readOutput(reader: ConfigReader, stream: 'stdout' | 'stderr'): MockOutput {
   return {
-    text: settings.text(`${stream}_string`) ?? '',
-    repeats: settings.integer(`${stream}_repeat`, { min: 0, max: REPEATS_MAX }) ?? 0,
-    everyMs: settings.durationMs(`${stream}_repeat_duration`) ?? 0,
+    text: reader.string(`${stream}_string`) ?? '',
+    repeatCount: reader.integer(`${stream}_repeat`, { min: 0, max: REPEATS_MAX }) ?? 0,
+    repeatIntervalMs: reader.durationMs(`${stream}_repeat_duration`) ?? 0,
   }
 }
 
 /** Ports by label. */
-function portMap(settings: TaskSettings): Readonly<Record<string, number>> {
-  const ports = Object.entries(settings.map('driver_port_map')).map(([label, port]) => {
+function readPortMap(reader: ConfigReader): Readonly<Record<string, number>> {
+  const ports = Object.entries(reader.map('driver_port_map')).map(([label, port]) => {
     const number = Number(port)
     if (Number.isInteger(number) && number > 0 && number < 65_536) return [label, number] as const
-    throw settings.refuse(`driver_port_map[${JSON.stringify(label)}]`, 'must be a port')
+    throw reader.fault(`driver_port_map[${JSON.stringify(label)}]`, 'must be a port')
   })
   return Object.fromEntries(ports)
 }

@@ -61,7 +61,7 @@ taskDriverSuite('mock', () => {
   }
 })
 
-test('mock: remembers the signals it was sent and refuses them when told to', async () => {
+test('mock: records signals and rejects them if configured', async () => {
   const driver = new MockDriver({ clock: new SimulatedClock() })
   const task = await driver.start(launchWith({}))
   await task.signal('SIGHUP')
@@ -70,10 +70,10 @@ test('mock: remembers the signals it was sent and refuses them when told to', as
   await assert.rejects(deaf.signal('SIGHUP'), { kind: 'task-signal', message: 'not now' })
 })
 
-test('mock: a task that was lost is said to be', async () => {
+test('mock: recovers a lost task as lost', async () => {
   const driver = new MockDriver({ clock: new SimulatedClock() })
   const { handle } = await driver.start(launchWith({}))
-  driver.lose(handle.id)
+  driver.markLost(handle.id)
   assert.equal((await driver.recover(handle)).kind, 'lost')
 })
 
@@ -92,7 +92,7 @@ for (const c of broken) {
   })
 }
 
-test('mock: a task says what it is told to, as often as it is told to', async (t) => {
+test('mock: writes the configured output as often as configured', async (t) => {
   const dir = await temporaryDirectory(t)
   const clock = new SimulatedClock()
   const driver = new MockDriver({ clock })
@@ -119,7 +119,7 @@ test('mock: a task says what it is told to, as often as it is told to', async (t
   assert.equal(await readFile(join(dir, 'err.0'), 'utf8'), 'once')
 })
 
-test('mock: a command inside says back what it is told, and knows its sizes', async () => {
+test('mock: a command echoes its input and records terminal sizes', async () => {
   const driver = new MockDriver({ clock: new SimulatedClock() })
   const task = await driver.start(launchWith({}))
   const session = await task.exec({ command: ['cat'], tty: { rows: 24, columns: 80 } })
@@ -128,14 +128,14 @@ test('mock: a command inside says back what it is told, and knows its sizes', as
   assert.equal(await textOf(session.stdout), 'hello')
   assert.equal(await textOf(session.stderr), '')
   assert.equal(await session.exited, 0)
-  const [seen] = driver.running[0]?.sessions ?? []
+  const [seen] = driver.running[0]?.execSessions ?? []
   assert.deepEqual(seen?.sizes, [
     { rows: 24, columns: 80 },
     { rows: 50, columns: 120 },
   ])
 })
 
-test('mock: a command inside does what exec_command says', async () => {
+test('mock: a command behaves like exec_command', async () => {
   const driver = new MockDriver({ clock: new SimulatedClock() })
   const exec_command = [{ exit_code: 7, stdout_string: 'out', stderr_string: 'err' }]
   const task = await driver.start(launchWith({ exec_command }))
@@ -163,7 +163,7 @@ test('mock: an empty command is refused', async () => {
   await assert.rejects(task.exec({ command: [], tty: undefined }), { kind: 'task-config' })
 })
 
-test('mock: has the address it is told to have, and ends with the words it is told', async () => {
+test('mock: has the configured address and exit message', async () => {
   const clock = new SimulatedClock()
   const driver = new MockDriver({ clock })
   const config = {
@@ -188,7 +188,7 @@ test('mock: a driver that loses its task says so now and later', async () => {
   assert.equal((await driver.recover(task.handle)).kind, 'lost')
 })
 
-test('mock: uses half of what it was given, while it runs', async () => {
+test('mock: uses half of its resources while it runs', async () => {
   const clock = new SimulatedClock()
   const driver = new MockDriver({ clock })
   const task = await driver.start(launchWith({ run_for: '1m' }))

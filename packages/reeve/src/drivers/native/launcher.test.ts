@@ -23,8 +23,8 @@ async function scripted(t: TestContext, script: string): Promise<Scripted> {
   const launcher = new Launcher({
     program,
     clock: systemClock,
-    began: (pid) => Promise.resolve(void begun.push(pid)),
-    ended: (id) => ended.push(id),
+    onStarted: (pid) => Promise.resolve(void begun.push(pid)),
+    onTaskEnded: (id) => ended.push(id),
   })
   t.after(() => launcher.close())
   return { launcher, ended, begun }
@@ -36,7 +36,7 @@ test('launcher: answers find their questions in any order, other lines are no ha
     `${READY}; read a; read b; echo nonsense; echo '{"event":"ended","task":"x"}'
      echo '{"id":2,"ok":true,"n":"two"}'; echo '{"id":1,"ok":true,"n":"one"}'; read c`,
   )
-  const answers = await Promise.all([launcher.ask('first'), launcher.ask('second')])
+  const answers = await Promise.all([launcher.request('first'), launcher.request('second')])
   assert.deepEqual(
     answers.map((answer) => answer['n']),
     ['one', 'two'],
@@ -49,7 +49,7 @@ for (const kind of refusals) {
   test(`launcher: a refusal of the kind ${kind} is a fault of that kind`, async (t) => {
     const answer = `{"id":1,"ok":false,"kind":"${kind}","message":"why"}`
     const { launcher } = await scripted(t, `${READY}; read a; echo '${answer}'; read b`)
-    await assert.rejects(launcher.ask('run'), { kind: `helper-${kind}`, message: 'why' })
+    await assert.rejects(launcher.request('run'), { kind: `helper-${kind}`, message: 'why' })
   })
 }
 
@@ -58,14 +58,14 @@ test('launcher: one that dies fails what was asked, and the next question starts
     t,
     `${READY}; read a; case $a in *die*) exit 3;; esac; echo '{"id":1,"ok":true}'; read b`,
   )
-  await assert.rejects(launcher.ask('die'), { kind: 'launcher', message: /ended with 3/ })
-  assert.equal((await launcher.ask('live'))['ok'], true)
+  await assert.rejects(launcher.request('die'), { kind: 'launcher', message: /ended with 3/ })
+  assert.equal((await launcher.request('live'))['ok'], true)
   assert.equal(new Set(begun).size, 2)
 })
 
 test('launcher: one that says nothing is ended, and that is told', async (t) => {
   const { launcher } = await scripted(t, `${READY}; while :; do read a || exit 0; done`)
-  await assert.rejects(launcher.ask('sleep', {}, 50), {
+  await assert.rejects(launcher.request('sleep', {}, 50), {
     kind: 'launcher',
     message: /the helper's sleep took longer than 50 ms/,
   })
@@ -75,8 +75,8 @@ test('launcher: a program that is none says so each time it is asked', async (t)
   const dir = await temporaryDirectory(t)
   const launcher = new Launcher({ program: join(dir, 'missing'), clock: systemClock })
   for (let n = 0; n < 2; n += 1) {
-    await assert.rejects(launcher.ask('run'), { kind: 'launcher', message: /does not run/ })
+    await assert.rejects(launcher.request('run'), { kind: 'launcher', message: /does not run/ })
   }
   await launcher.close()
-  await assert.rejects(launcher.ask('run'), { kind: 'launcher', message: /was closed/ })
+  await assert.rejects(launcher.request('run'), { kind: 'launcher', message: /was closed/ })
 })

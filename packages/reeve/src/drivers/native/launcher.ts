@@ -1,19 +1,19 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { withDeadline } from '../../agent/index.ts'
+import { withTimeout } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
-/** How long the launcher may take to say that it is ready. */
-const READY_MS_MAX = 10_000
+/** Timeout for the launcher to become ready. */
+const READY_TIMEOUT_MS = 10_000
 
-/** How long an answer may take where the caller does not say. */
-const ANSWER_MS_MAX = 30_000
+/** Default timeout of a request. */
+const RESPONSE_TIMEOUT_MS = 30_000
 
-export type LauncherAnswer = Readonly<Record<string, unknown>>
+export type LauncherResponse = Readonly<Record<string, unknown>>
 
-interface Waiting {
-  resolve(answer: LauncherAnswer): void
+interface PendingRequest {
+  resolve(answer: LauncherResponse): void
   reject(fault: Fault): void
 }
 
@@ -21,10 +21,10 @@ interface LauncherOptions {
   /** The helper's program file. */
   readonly program: string
   readonly clock: Clock
-  /** Told after each start of a launcher, with its process number, before it is asked anything. */
-  began?(pid: number): Promise<void>
-  /** The shim of this task is gone. */
-  ended?(taskId: string): void
+  /** Called after each start of a launcher with its PID, before any request. */
+  onStarted?(pid: number): Promise<void>
+  /** Called when the shim of a task has exited. */
+  onTaskEnded?(taskId: string): void
 }
 
 /**
@@ -42,36 +42,43 @@ export class Launcher {
   }
 
   /**
-   * Asks one thing. What the helper refuses is a Fault of the kind `helper-<kind>`; a launcher that
-   * died or is silent one of the kind `launcher`, after which nobody knows whether it was done.
+   * Sends a request. A rejection is a Fault `helper-<kind>`; a launcher that died or does not
+   * respond is a Fault `launcher`, after which the outcome is unknown.
    */
-  async ask(
+  async request(
     op: string,
     fields: Readonly<Record<string, unknown>> = {},
-    timeoutMs: number = ANSWER_MS_MAX,
-  ): Promise<LauncherAnswer> {
-    const launcher = await this.#running()
-    const deadline = { clock: this.#options.clock, ms: timeoutMs, what: `the helper's ${op}` }
-    const answer = await withDeadline(launcher.ask(op, fields), deadline).catch(
+    timeoutMs: number = RESPONSE_TIMEOUT_MS,
+  ): Promise<LauncherResponse> {
+    const launcher = await this.#ensureRunning()
+    const deadline = {
+      clock: this.#options.clock,
+      timeoutMs: timeoutMs,
+      operation: `the helper's ${op}`,
+    }
+    const response = await withTimeout(launcher.request(op, fields), deadline).catch(
       (thrown: unknown) => {
         if (!(thrown instanceof Fault) || thrown.kind !== 'deadline') throw thrown
-        // A launcher that hangs helps nobody: the next question gets a new one.
+        // Replace a launcher that hangs: the next request starts a new one.
         launcher.kill()
         throw new Fault('launcher', thrown.message, { cause: thrown })
       },
     )
-    if (answer['ok'] === true) return answer
-    throw new Fault(`helper-${text(answer, 'kind') || 'start'}`, text(answer, 'message'))
+    if (response['ok'] === true) return response
+    throw new Fault(
+      `helper-${stringField(response, 'kind') || 'start'}`,
+      stringField(response, 'message'),
+    )
   }
 
-  /** Ends the launcher; tasks go on. */
+  /** Stops the launcher; tasks continue. */
   async close(): Promise<void> {
     this.#isClosed = true
     const launcher = await this.#current?.catch(() => undefined)
     await launcher?.end()
   }
 
-  async #running(): Promise<LauncherProcess> {
+  async #ensureRunning(): Promise<LauncherProcess> {
     if (this.#isClosed) throw new Fault('launcher', 'the helper was closed')
     this.#current ??= this.#start()
     const current = this.#current
@@ -83,16 +90,16 @@ export class Launcher {
       throw thrown
     }
     if (this.#current === current) this.#current = undefined
-    return this.#running()
+    return this.#ensureRunning()
   }
 
   async #start(): Promise<LauncherProcess> {
     const { program, clock } = this.#options
-    const launcher = new LauncherProcess(program, (taskId) => this.#options.ended?.(taskId))
-    const deadline = { clock, ms: READY_MS_MAX, what: `the start of ${program}` }
+    const launcher = new LauncherProcess(program, (taskId) => this.#options.onTaskEnded?.(taskId))
+    const deadline = { clock, timeoutMs: READY_TIMEOUT_MS, operation: `the start of ${program}` }
     try {
-      const pid = await withDeadline(launcher.ready, deadline)
-      await this.#options.began?.(pid)
+      const pid = await withTimeout(launcher.ready, deadline)
+      await this.#options.onStarted?.(pid)
       return launcher
     } catch (thrown) {
       launcher.kill()
@@ -101,19 +108,19 @@ export class Launcher {
   }
 }
 
-/** One life of the launcher. */
+/** One process of the launcher. */
 class LauncherProcess {
   readonly ready: Promise<number>
   readonly #child: ChildProcess
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #pendingRequests = new Map<number, PendingRequest>()
   readonly #ready = Promise.withResolvers<number>()
-  readonly #over = Promise.withResolvers<void>()
+  readonly #exited = Promise.withResolvers<void>()
   #nextId = 0
   #hasEnded = false
 
   constructor(program: string, taskEnded: (taskId: string) => void) {
     this.ready = this.#ready.promise
-    // The launcher needs nothing of the agent's environment, and no task may see it there.
+    // The launcher needs no environment of the agent, and tasks must not see it there.
     const child = spawn(program, ['serve'], {
       env: {},
       cwd: '/',
@@ -125,19 +132,19 @@ class LauncherProcess {
     child.once('exit', (code, signal) => this.#fail(`it ended with ${signal ?? String(code)}`))
     child.stdin?.on('error', () => undefined)
     if (child.stdout !== null) {
-      createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line, taskEnded))
+      createInterface({ input: child.stdout }).on('line', (line) => this.#onLine(line, taskEnded))
     }
-    letGo(child)
+    unrefChild(child)
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded
   }
 
-  ask(op: string, fields: Readonly<Record<string, unknown>>): Promise<LauncherAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<LauncherAnswer>()
+  request(op: string, fields: Readonly<Record<string, unknown>>): Promise<LauncherResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<LauncherResponse>()
     const id = (this.#nextId += 1)
-    this.#waiting.set(id, { resolve, reject })
+    this.#pendingRequests.set(id, { resolve, reject })
     this.#child.stdin?.write(`${JSON.stringify({ v: 1, id, op, ...fields })}\n`)
     if (this.#hasEnded) this.#fail('it has ended')
     return promise
@@ -148,40 +155,42 @@ class LauncherProcess {
     this.#fail('it was ended')
   }
 
-  /** The end of its input is its end. */
+  /** Stops the process by closing its input. */
   async end(): Promise<void> {
     if (!this.#hasEnded) this.#child.ref()
     this.#child.stdin?.end()
-    await this.#over.promise
+    await this.#exited.promise
   }
 
-  #hear(line: string, taskEnded: (taskId: string) => void): void {
-    const message = parseObject(line)
+  #onLine(line: string, onTaskEnded: (taskId: string) => void): void {
+    const message = parseJsonObject(line)
     if (message === undefined) return
     const id = message['id']
     if (typeof id === 'number') {
-      this.#waiting.get(id)?.resolve(message)
-      this.#waiting.delete(id)
+      this.#pendingRequests.get(id)?.resolve(message)
+      this.#pendingRequests.delete(id)
     } else if (message['event'] === 'ready') {
       this.#ready.resolve(Number(message['pid']))
     } else if (message['event'] === 'ended') {
-      taskEnded(text(message, 'task'))
+      onTaskEnded(stringField(message, 'task'))
     }
   }
 
-  #fail(why: string): void {
+  #fail(reason: string): void {
     this.#hasEnded = true
-    const fault = new Fault('launcher', `the task helper is gone: ${why}`)
+    const fault = new Fault('launcher', `the task helper is gone: ${reason}`)
     this.#ready.reject(fault)
     this.#ready.promise.catch(() => undefined)
-    for (const waiting of this.#waiting.values()) waiting.reject(fault)
-    this.#waiting.clear()
-    this.#over.resolve()
+    for (const pending of this.#pendingRequests.values()) pending.reject(fault)
+    this.#pendingRequests.clear()
+    this.#exited.resolve()
   }
 }
 
-/** An agent that has nothing else to do may end: the launcher then sees the end of its input. */
-function letGo(child: ChildProcess): void {
+/**
+ * Does not keep the process alive: when the agent exits, the launcher sees the end of its input.
+ */
+function unrefChild(child: ChildProcess): void {
   child.unref()
   for (const stream of [child.stdin, child.stdout]) {
     const unref: unknown = stream === null ? undefined : Reflect.get(stream, 'unref')
@@ -189,17 +198,17 @@ function letGo(child: ChildProcess): void {
   }
 }
 
-export function parseObject(textLine: string): LauncherAnswer | undefined {
+export function parseJsonObject(line: string): LauncherResponse | undefined {
   try {
-    const value: unknown = JSON.parse(textLine)
-    // An object that JSON.parse made has only its own string keys.
-    return typeof value === 'object' && value !== null ? (value as LauncherAnswer) : undefined
+    const value: unknown = JSON.parse(line)
+    // An object from JSON.parse has only its own string keys.
+    return typeof value === 'object' && value !== null ? (value as LauncherResponse) : undefined
   } catch {
     return undefined
   }
 }
 
-export function text(value: LauncherAnswer, name: string): string {
-  const found = value[name]
-  return typeof found === 'string' ? found : ''
+export function stringField(value: LauncherResponse, name: string): string {
+  const fieldValue = value[name]
+  return typeof fieldValue === 'string' ? fieldValue : ''
 }

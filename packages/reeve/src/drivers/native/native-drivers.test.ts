@@ -21,11 +21,11 @@ import {
 } from '../../agent/index.ts'
 import { ExecDriver, type ExecPolicy } from '../exec/exec-driver.ts'
 import { RawExecDriver } from '../raw-exec/raw-exec-driver.ts'
-import { readProcess } from '../raw-exec/processes.ts'
-import { DEFAULT_CAPS } from '../settings/capabilities.ts'
-import { shimGroups } from './cgroup-plan.ts'
-import { NativeRuntime } from './native-runtime.ts'
-import { readHandle } from './records.ts'
+import { readProcess } from '../proc/processes.ts'
+import { DEFAULT_CAPS } from '../capabilities.ts'
+import { shimCgroups } from './cgroup.ts'
+import { NativeSupervisor } from './native-supervisor.ts'
+import { readHandleRecord } from './supervisor-records.ts'
 
 const program = join(import.meta.dirname, '../../../../../node_modules/.cache/reeve/reeve-task')
 
@@ -45,11 +45,11 @@ async function trouble(): Promise<string> {
   if (!existsSync(program)) return 'the native helper was not built'
   if (getuid?.() !== 0) return 'only root may isolate tasks'
   const stateDir = await mkdtemp(join(tmpdir(), 'reeve-test-'))
-  const helper = new NativeRuntime({ program, stateDir, clock: systemClock })
-  const facts = await helper.facts().catch(() => undefined)
+  const helper = new NativeSupervisor({ program, stateDir, clock: systemClock })
+  const facts = await helper.capabilities().catch(() => undefined)
   await helper.close()
   await rm(stateDir, { recursive: true, force: true })
-  return facts === undefined ? 'the native helper does not run here' : facts.isolationTrouble
+  return facts === undefined ? 'the native helper does not run here' : facts.isolationProblem
 }
 
 type Kind = 'exec' | 'raw_exec'
@@ -57,10 +57,10 @@ type Kind = 'exec' | 'raw_exec'
 interface NativeBench {
   readonly bench: ProgramBench
   readonly stateDir: string
-  readonly helper: NativeRuntime
+  readonly helper: NativeSupervisor
 }
 
-function makeDriver(kind: Kind, helper: NativeRuntime, stateDir: string): TaskDriver {
+function makeDriver(kind: Kind, helper: NativeSupervisor, stateDir: string): TaskDriver {
   const clock = systemClock
   return kind === 'exec'
     ? new ExecDriver({ clock, helper, policy, stateDir })
@@ -71,7 +71,7 @@ async function openBench(t: TestContext, kind: Kind): Promise<NativeBench> {
   let found: Pick<NativeBench, 'helper' | 'stateDir'> | undefined
   const bench = await ProgramBench.open(t, (dir) => {
     const stateDir = join(dir, 'state')
-    const helper = new NativeRuntime({ program, stateDir, clock: systemClock })
+    const helper = new NativeSupervisor({ program, stateDir, clock: systemClock })
     found = { helper, stateDir }
     return {
       driver: makeDriver(kind, helper, stateDir),
@@ -85,7 +85,7 @@ async function openBench(t: TestContext, kind: Kind): Promise<NativeBench> {
 }
 
 async function shimOf({ handle }: RunningTask): Promise<number> {
-  const record = await readHandle(join(handle.dir, 'handle.json'))
+  const record = await readHandleRecord(join(handle.dir, 'handle.json'))
   return record?.shim.pid ?? 0
 }
 
@@ -124,7 +124,7 @@ function suitesOf(kind: Kind): void {
     return {
       driver: bench.driver,
       reopen: () => {
-        const next = new NativeRuntime({ program, stateDir, clock: systemClock })
+        const next = new NativeSupervisor({ program, stateDir, clock: systemClock })
         t.after(() => next.close())
         return makeDriver(kind, next, stateDir)
       },
@@ -151,7 +151,7 @@ function suitesOf(kind: Kind): void {
 function ownTests(): void {
   test('the launcher goes where its shims belong, and they are born there', async (t) => {
     const { bench, stateDir, helper } = await openBench(t, 'raw_exec')
-    const { layout } = await helper.facts()
+    const { layout } = await helper.capabilities()
     const task = await bench.driver.start(bench.script('sleep 300'))
     const launcher = JSON.parse(await readFile(join(stateDir, 'launcher.json'), 'utf8'))
     const shimGroupsOf = async (pid: number) =>
@@ -160,7 +160,7 @@ function ownTests(): void {
         .filter((one) => one.endsWith('shims'))
     const groups = await shimGroupsOf(launcher.pid)
     // As many as this machine has: none where it has no groups to write to.
-    assert.equal(groups.length, shimGroups(layout).length)
+    assert.equal(groups.length, shimCgroups(layout).length)
     assert.deepEqual(await shimGroupsOf(await shimOf(task)), groups)
     await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
   })
@@ -223,7 +223,7 @@ function ownTests(): void {
       const output = await written(bench.logs.stdoutPrefix)
       if (typeof c.says === 'string') assert.equal(output, c.says)
       else assert.match(output, c.says)
-      await task.forget()
+      await task.destroyRecords()
     })
   }
 
@@ -285,7 +285,7 @@ function ownTests(): void {
     const task = await bench.driver.start({ ...launch, config })
     await task.exited
     assert.match(await written(bench.logs.stdoutPrefix), /0000000000000400\n$/)
-    await task.forget()
+    await task.destroyRecords()
   })
 
   for (const kind of ['raw_exec', 'exec'] as const)
@@ -298,7 +298,7 @@ function ownTests(): void {
       const task = await bench.driver.start(bench.script('cat /proc/self/oom_score_adj'))
       await task.exited
       assert.equal(await written(bench.logs.stdoutPrefix), '0\n')
-      await task.forget()
+      await task.destroyRecords()
     })
 
   test('a launcher that dies takes no task with it, and the next one is started', async (t) => {
@@ -321,12 +321,12 @@ function ownTests(): void {
       codes.map(async (code) => {
         const task = await bench.driver.start(bench.script(`exit ${code}`))
         const { exitCode } = await task.exited
-        await task.forget()
+        await task.destroyRecords()
         return exitCode
       }),
     )
     assert.deepEqual(found, codes)
-    const ours = helper.groupOf(bench.script('').handle).replace(/-\d+$/, '')
+    const ours = helper.cgroupNameOf(bench.script('').handle).replace(/-\d+$/, '')
     assert.deepEqual(await groupsOf(helper, ours), [])
   })
 
@@ -336,14 +336,14 @@ function ownTests(): void {
       const script = '(setsid sleep 1000 &); echo on; sleep 1000'
       const [kept, lost] = [bench.script(script), bench.script(script)]
       const [going, ended] = [await bench.driver.start(kept), await bench.driver.start(lost)]
-      const next = new NativeRuntime({ program, stateDir, clock: systemClock })
-      const stranger = new NativeRuntime({ program, stateDir: bench.dir, clock: systemClock })
+      const next = new NativeSupervisor({ program, stateDir, clock: systemClock })
+      const stranger = new NativeSupervisor({ program, stateDir: bench.dir, clock: systemClock })
       t.after(() => Promise.all([next.close(), stranger.close()]))
-      await stranger.sweep(new Set())
-      await next.sweep(new Set([kept.handle.id]))
+      await stranger.killOrphans(new Set())
+      await next.killOrphans(new Set([kept.handle.id]))
       assert.equal((await ended.exited).signal, 9)
-      assert.deepEqual(await groupsOf(next, next.groupOf(lost.handle)), [])
-      assert.notDeepEqual(await groupsOf(next, next.groupOf(kept.handle)), [])
+      assert.deepEqual(await groupsOf(next, next.cgroupNameOf(lost.handle)), [])
+      assert.notDeepEqual(await groupsOf(next, next.cgroupNameOf(kept.handle)), [])
       await going.stop({ signal: 'SIGTERM', timeoutMs: 0 })
     })
 
@@ -355,15 +355,15 @@ function ownTests(): void {
         const task = await bench.driver.start(launch)
         await helper.close()
         await damage(handle)
-        const next = new NativeRuntime({ program, stateDir, clock: systemClock })
+        const next = new NativeSupervisor({ program, stateDir, clock: systemClock })
         t.after(() => next.close())
         const { kind: outcome } = await makeDriver(kind, next, stateDir).recover(handle)
         assert.equal(outcome, wanted)
         assert.equal((await task.exited).signal, 9)
         await until('its groups to go', async () => {
-          return (await groupsOf(next, next.groupOf(handle))).length === 0 || undefined
+          return (await groupsOf(next, next.cgroupNameOf(handle))).length === 0 || undefined
         })
-        await task.forget()
+        await task.destroyRecords()
       })
     }
   }
@@ -376,7 +376,7 @@ async function groupsSeen(driver: TaskDriver, launch: TaskLaunch): Promise<reado
   const session = await task.exec({ command, tty: undefined })
   const lines = (await textOf(session.stdout)).trim().split('\n')
   await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
-  await task.forget()
+  await task.destroyRecords()
   return lines.flatMap((line) => line.replace('Groups:', '').trim().split(' '))
 }
 
@@ -394,8 +394,8 @@ async function memberOfSomeGroup(): Promise<{ user: string; gid: number } | unde
 }
 
 /** The control groups whose names begin so, in all hierarchies. */
-async function groupsOf(helper: NativeRuntime, prefix: string): Promise<readonly string[]> {
-  const { layout } = await helper.facts()
+async function groupsOf(helper: NativeSupervisor, prefix: string): Promise<readonly string[]> {
+  const { layout } = await helper.capabilities()
   const dirs = [...Object.values(layout.v1), ...(layout.v2 === undefined ? [] : [layout.v2.dir])]
   const names = await Promise.all(dirs.map((dir) => readdir(dir)))
   return names.flat().filter((name) => name.startsWith(prefix))

@@ -1,9 +1,10 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import {
   findSignal,
-  pause,
-  withDeadline,
+  sleep,
+  withTimeout,
   type ExecRequest,
   type ExecSession,
   type RunningTask,
@@ -14,20 +15,19 @@ import {
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { readUsage } from './cgroup-usage.ts'
-import type { ExitWatch } from './exit-watch.ts'
-import { execInTask } from './native-session.ts'
+import type { ExitWatcher } from './exit-watcher.ts'
+import { execInTask } from './native-exec.ts'
 import type { Launcher } from './launcher.ts'
-import type { ExitRecord, HandleRecord } from './records.ts'
+import type { ExitRecord, HandleRecord } from './supervisor-records.ts'
 import type { TaskSpec } from './task-spec.ts'
 
-/** What a task is told when its job names no signal. */
+/** Default stop signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
 
 /** How long processes may take to disappear after SIGKILL. */
-const GONE_MS_MAX = 10_000
+const KILL_TIMEOUT_MS = 10_000
 
-/** Says that the status of a task is not known; no program can end with it. */
+/** Exit code of a task whose status is unknown; no program can return it. */
 const UNKNOWN_STATUS = -1
 
 interface NativeTaskOptions {
@@ -36,11 +36,11 @@ interface NativeTaskOptions {
   readonly spec: TaskSpec
   readonly program: string
   readonly launcher: Launcher
-  readonly exits: ExitWatch
+  readonly exitWatcher: ExitWatcher
   readonly clock: Clock
 }
 
-/** A task under the helper's shim, whoever started it. */
+/** A task under the shim of the helper, started by this or an earlier agent. */
 export class NativeTask implements RunningTask {
   readonly handle: TaskHandle
   readonly address = undefined
@@ -52,7 +52,7 @@ export class NativeTask implements RunningTask {
   constructor(options: NativeTaskOptions) {
     this.#options = options
     this.handle = options.handle
-    this.exited = this.#watch()
+    this.exited = this.#awaitExit()
   }
 
   async signal(name: string): Promise<void> {
@@ -60,7 +60,7 @@ export class NativeTask implements RunningTask {
     if (number === undefined) {
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
     }
-    if (this.#hasExited || !(await this.#send(number))) {
+    if (this.#hasExited || !(await this.#sendSignal(number))) {
       throw new Fault('task-gone', 'the task is not running')
     }
   }
@@ -68,19 +68,19 @@ export class NativeTask implements RunningTask {
   async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
     if (this.#hasExited) return
     const { clock } = this.#options
-    // A misspelt signal must not keep the task alive.
-    await this.#send(findSignal(signal)?.number ?? constants.signals[DEFAULT_SIGNAL])
-    const inTime = new AbortController()
-    const late = pause(clock, timeoutMs, inTime.signal).then(() => undefined)
-    const exit = await Promise.race([this.exited, late])
-    inTime.abort()
+    // An invalid signal must not keep the task alive.
+    await this.#sendSignal(findSignal(signal)?.number ?? constants.signals[DEFAULT_SIGNAL])
+    const cancelTimeout = new AbortController()
+    const timeout = sleep(clock, timeoutMs, cancelTimeout.signal).then(() => undefined)
+    const exit = await Promise.race([this.exited, timeout])
+    cancelTimeout.abort()
     if (exit !== undefined) return
     await killTree(this.#options.launcher, this.#options.record).catch((thrown: unknown) => {
       throw new Fault('task-unkillable', errorMessage(thrown), { cause: thrown })
     })
-    this.#options.exits.look(this.handle.id)
-    const deadline = { clock, ms: GONE_MS_MAX, what: 'the record of the end' }
-    await withDeadline(this.exited, deadline)
+    this.#options.exitWatcher.check(this.handle.id)
+    const deadline = { clock, timeoutMs: KILL_TIMEOUT_MS, operation: 'the record of the end' }
+    await withTimeout(this.exited, deadline)
   }
 
   async exec(request: ExecRequest): Promise<ExecSession> {
@@ -94,24 +94,24 @@ export class NativeTask implements RunningTask {
 
   async usage(): Promise<TaskUsage | undefined> {
     if (this.#hasExited) return undefined
-    return readUsage(this.#options.record.cgroups, this.#options.clock.nowMs())
+    return readCgroupUsage(this.#options.record.cgroups, this.#options.clock.nowMs())
   }
 
   detach(): void {
     this.#detached.abort()
   }
 
-  /** The exit file goes last: while it is there, the next agent knows how the task ended. */
-  async forget(): Promise<void> {
+  /** Removes the records. The exit file goes last: it tells the next agent how the task ended. */
+  async destroyRecords(): Promise<void> {
     await rm(this.handle.dir, { recursive: true, force: true })
-    await rm(this.#options.exits.pathOf(this.handle.id), { force: true })
+    await rm(this.#options.exitWatcher.pathOf(this.handle.id), { force: true })
   }
 
-  /** False when the task is gone. */
-  async #send(signal: number): Promise<boolean> {
+  /** Returns false if the task is gone. */
+  async #sendSignal(signal: number): Promise<boolean> {
     const { pid, startTime } = this.#options.record.task
     try {
-      await this.#options.launcher.ask('kill', { pid, startTime, signal })
+      await this.#options.launcher.request('kill', { pid, startTime, signal })
       return true
     } catch (thrown) {
       if (thrown instanceof Fault && thrown.kind === 'helper-gone') return false
@@ -119,22 +119,22 @@ export class NativeTask implements RunningTask {
     }
   }
 
-  async #watch(): Promise<TaskExit> {
-    const { exits, record, launcher } = this.#options
+  async #awaitExit(): Promise<TaskExit> {
+    const { exitWatcher, record, launcher } = this.#options
     const { signal } = this.#detached
-    const exit = await exits.wait(this.handle.id, record.shim, signal)
-    let trouble = ''
+    const exit = await exitWatcher.wait(this.handle.id, record.shim, signal)
+    let killProblem = ''
     if (exit === undefined) {
-      trouble = await killTree(launcher, record).then(() => '', errorMessage)
+      killProblem = await killTree(launcher, record).then(() => '', errorMessage)
     }
     await removeCgroups(launcher, record)
     this.#hasExited = true
     if (signal.aborted) return NEVER
-    return exit === undefined ? this.#lost(trouble) : exitOf(exit)
+    return exit === undefined ? this.#lostExit(killProblem) : exitOf(exit)
   }
 
-  #lost(trouble: string): TaskExit {
-    const message = `the supervisor of the task ended without saying how the task did ${trouble}`
+  #lostExit(killProblem: string): TaskExit {
+    const message = `the supervisor of the task ended without saying how the task did ${killProblem}`
     return {
       exitCode: UNKNOWN_STATUS,
       signal: 0,
@@ -148,32 +148,136 @@ export class NativeTask implements RunningTask {
 const NEVER = new Promise<never>(() => undefined)
 
 function exitOf(record: ExitRecord): TaskExit {
-  const { code, signal, isOom, left, atMs } = record
-  const message = left === 0 ? '' : `${left} processes of the task survived SIGKILL`
-  return { exitCode: code, signal, oomKilled: isOom, message, atMs }
+  const { code, signal, isOomKilled, survivors, atMs } = record
+  const message = survivors === 0 ? '' : `${survivors} processes of the task survived SIGKILL`
+  return { exitCode: code, signal, oomKilled: isOomKilled, message, atMs }
 }
 
-/** Ends everything of a task by force; resolves when nothing is left. */
+/** Kills all processes of a task; resolves when none is left. */
 export async function killTree(launcher: Launcher, record: HandleRecord): Promise<void> {
-  const { entry, task, shim, killCgroup } = record
-  await launcher.ask(
+  const { rootProcess, task, shim, killCgroup } = record
+  await launcher.request(
     'killTree',
     {
       shimPid: shim.pid,
       shimStartTime: shim.startTime,
-      pid: entry.pid,
-      startTime: entry.startTime,
+      pid: rootProcess.pid,
+      startTime: rootProcess.startTime,
       taskPid: task.pid,
       taskStartTime: task.startTime,
       ...(killCgroup === '' ? {} : { killCgroup }),
-      timeoutMs: GONE_MS_MAX,
+      timeoutMs: KILL_TIMEOUT_MS,
     },
-    3 * GONE_MS_MAX,
+    3 * KILL_TIMEOUT_MS,
   )
 }
 
-/** Left-over groups cost a little memory, no more: a failure is not the task's. */
+/** Removes cgroups. A failure only costs memory and does not affect the task. */
 export async function removeCgroups(launcher: Launcher, record: HandleRecord): Promise<void> {
   if (record.cgroups.length === 0) return
-  await launcher.ask('removeCgroups', { paths: record.cgroups }).catch(() => undefined)
+  await launcher.request('removeCgroups', { paths: record.cgroups }).catch(() => undefined)
+}
+
+const NS_PER_US = 1_000
+const NS_PER_TICK = 10_000_000
+
+/** All files that tell something, of both versions; a group has those of its controllers. */
+const COUNTER_FILES = [
+  'cpu.stat',
+  'cpuacct.usage',
+  'cpuacct.stat',
+  'memory.current',
+  'memory.peak',
+  'memory.swap.current',
+  'memory.stat',
+  'memory.usage_in_bytes',
+  'memory.max_usage_in_bytes',
+  'pids.current',
+  'cgroup.procs',
+] as const
+
+/** The text of each file that is there, whichever group has it; v1 `cpu.stat` apart. */
+type Counters = Readonly<Partial<Record<(typeof COUNTER_FILES)[number] | 'throttling', string>>>
+
+/** Undefined when the groups are gone. */
+async function readCgroupUsage(
+  groups: readonly string[],
+  atMs: number,
+): Promise<TaskUsage | undefined> {
+  const pairs = await Promise.all(
+    groups.flatMap((group) =>
+      COUNTER_FILES.map(async (file) => [file, await readCounterFile(group, file)] as const),
+    ),
+  )
+  const counters: Partial<Record<(typeof COUNTER_FILES)[number] | 'throttling', string>> = {}
+  for (const [file, text] of pairs) {
+    if (text === undefined) continue
+    // v1 tells of throttling alone under the same name, v2 of everything.
+    if (file === 'cpu.stat' && !text.includes('usage_usec')) counters.throttling = text
+    else counters[file] = text
+  }
+  return Object.keys(counters).length === 0 ? undefined : usageFromCounters(counters, atMs)
+}
+
+async function readCounterFile(group: string, file: string): Promise<string | undefined> {
+  return readFile(join(group, file), 'utf8').catch(() => undefined)
+}
+
+export function usageFromCounters(counters: Counters, atMs: number): TaskUsage {
+  const cpuStat = parseCounterLines(counters['cpu.stat'])
+  const cpuTicks = parseCounterLines(counters['cpuacct.stat'])
+  const throttling = parseCounterLines(counters.throttling)
+  const memory = parseCounterLines(counters['memory.stat'])
+  const cacheBytes = memory('total_cache') ?? memory('cache') ?? memory('file') ?? 0
+  const rssBytes = memory('total_rss') ?? memory('rss') ?? memory('anon') ?? 0
+  const usageBytes =
+    parseCounter(counters['memory.usage_in_bytes']) ??
+    parseCounter(counters['memory.current']) ??
+    rssBytes + cacheBytes
+  const peak =
+    parseCounter(counters['memory.max_usage_in_bytes']) ??
+    parseCounter(counters['memory.peak']) ??
+    0
+  return {
+    atMs,
+    cpu: {
+      totalNs: parseCounter(counters['cpuacct.usage']) ?? (cpuStat('usage_usec') ?? 0) * NS_PER_US,
+      userNs: microsecondsToNs(cpuStat('user_usec')) ?? (cpuTicks('user') ?? 0) * NS_PER_TICK,
+      systemNs: microsecondsToNs(cpuStat('system_usec')) ?? (cpuTicks('system') ?? 0) * NS_PER_TICK,
+      throttledPeriods: throttling('nr_throttled') ?? cpuStat('nr_throttled') ?? 0,
+      throttledNs: throttling('throttled_time') ?? microsecondsToNs(cpuStat('throttled_usec')) ?? 0,
+    },
+    memory: {
+      rssBytes,
+      cacheBytes,
+      swapBytes: memory('total_swap') ?? parseCounter(counters['memory.swap.current']) ?? 0,
+      usageBytes,
+      maxUsageBytes: Math.max(peak, usageBytes),
+    },
+    pids: parseCounter(counters['pids.current']) ?? lineCount(counters['cgroup.procs']),
+  }
+}
+
+function lineCount(text: string | undefined): number {
+  return (text ?? '').split('\n').filter((line) => line !== '').length
+}
+
+function microsecondsToNs(microseconds: number | undefined): number | undefined {
+  return microseconds === undefined ? undefined : microseconds * NS_PER_US
+}
+
+function parseCounter(text: string | undefined): number | undefined {
+  const match = /^(\d+)\s*$/.exec(text ?? '')
+  return match === null ? undefined : Number(match[1])
+}
+
+/** Looks up `name number` in a file of such lines. */
+function parseCounterLines(text: string | undefined): (name: string) => number | undefined {
+  const found = new Map(
+    (text ?? '').split('\n').map((line) => {
+      const [name = '', number = ''] = line.split(' ')
+      return [name, Number(number)] as const
+    }),
+  )
+  return (name) => found.get(name)
 }

@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import type { CgroupLayout } from './cgroup-plan.ts'
-import type { HandleRecord } from './records.ts'
+import type { CgroupLayout } from './cgroup.ts'
+import type { HandleRecord } from './supervisor-records.ts'
 import { SharedCores } from './shared-cores.ts'
 
 const PROCESS = { pid: 2, startTime: 1 }
@@ -15,7 +15,7 @@ async function aTask(dir: string, id: string): Promise<HandleRecord> {
   await mkdir(group, { recursive: true })
   await writeFile(join(group, 'cgroup.procs'), '41\n42\n')
   return {
-    entry: PROCESS,
+    rootProcess: PROCESS,
     task: PROCESS,
     shim: PROCESS,
     bootId: 'boot',
@@ -37,12 +37,12 @@ test('shared cores: with version 2 each task has them in its own group', async (
     readFile(join(layout.dir, id, 'cpuset.cpus'), 'utf8').catch(() => 'unset')
   await cores.add('a', await aTask(layout.dir, 'a'))
   assert.equal(await read('a'), 'unset', 'nothing is reserved')
-  await cores.set([1, 2])
+  await cores.setCores([1, 2])
   assert.equal(await read('a'), '1,2\n')
   await cores.add('b', await aTask(layout.dir, 'b'))
   assert.equal(await read('b'), '1,2\n', 'a task that starts later')
   cores.delete('b')
-  await cores.set([])
+  await cores.setCores([])
   assert.equal(await read('a'), '\n', 'all cores again')
   assert.equal(await read('b'), '1,2\n', 'a task that has ended is left alone')
 })
@@ -59,13 +59,13 @@ test('shared cores: with version 1 processes are moved into one group', async (t
     readFile(join(cpuset, 'share-owner', file), 'utf8').catch(() => 'unset')
   await cores.add('a', await aTask(freezer, 'a'))
   assert.equal(await read('cpuset.cpus'), 'unset', 'nothing is reserved')
-  await cores.set([2, 3])
+  await cores.setCores([2, 3])
   assert.deepEqual(
     [await read('cpuset.cpus'), await read('cpuset.mems'), await read('cgroup.procs')],
     // The kernel takes one process at a time; the last one is what a plain file keeps.
     ['2,3', '0', '42'],
   )
-  await cores.set([])
+  await cores.setCores([])
   assert.equal(await read('cpuset.cpus'), '0-3')
 })
 
@@ -75,7 +75,7 @@ test('shared cores: a change that fails is told, and the next one is applied', a
   const task = await aTask(layout.dir, 'a')
   await mkdir(join(layout.dir, 'a', 'cpuset.cpus'))
   await cores.add('a', task)
-  await assert.rejects(cores.set([1]), /EISDIR/)
+  await assert.rejects(cores.setCores([1]), /EISDIR/)
   cores.delete('a')
   await cores.add('b', await aTask(layout.dir, 'b'))
   assert.equal(await readFile(join(layout.dir, 'b', 'cpuset.cpus'), 'utf8'), '1\n')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { taskOomScore } from './task-spec.ts'
+import { oomScoreAdjOf } from './task-spec.ts'
 
 const cases = [
   { name: 'the protection of an agent is not inherited', agent: -800, wanted: 0 },
@@ -9,5 +9,5 @@ const cases = [
 ]
 for (const { name, asked, agent, wanted } of cases)
   test(`oom score: ${name}`, () => {
-    assert.equal(taskOomScore(asked, agent), wanted)
+    assert.equal(oomScoreAdjOf(asked, agent), wanted)
   })

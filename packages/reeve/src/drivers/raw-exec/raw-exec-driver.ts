@@ -4,48 +4,48 @@ import type {
   DriverHealth,
   Recovery,
   RunningTask,
-  SweepingDriver,
+  OrphanKillingDriver,
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { planCgroups } from '../native/cgroup-plan.ts'
-import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
-import { readConfig, withoutDenied } from './config.ts'
-import { ShellRawExecDriver, workDirectory } from './shell-driver.ts'
+import { planCgroups } from '../native/cgroup.ts'
+import type { NativeCapabilities, NativeSupervisor } from '../native/native-supervisor.ts'
+import { readRawExecConfig, withoutDeniedVariables } from './raw-exec-config.ts'
+import { ShellFallbackDriver, resolveWorkDirectory } from './shell-driver.ts'
 
-export interface RawExecOptions {
+export interface RawExecDriverOptions {
   readonly clock: Clock
   /** Absent: this machine has none. */
-  readonly helper?: NativeRuntime
+  readonly helper?: NativeSupervisor
 }
 
 /**
  * Runs a program of the machine as it is, without isolation: under the native helper where that
  * runs, else under a shell. Each start is found again by the one that made it.
  */
-export class RawExecDriver implements SweepingDriver {
+export class RawExecDriver implements OrphanKillingDriver {
   readonly name = 'raw_exec'
   readonly isolation = 'none'
-  readonly #shell: ShellRawExecDriver
-  readonly #helper: NativeRuntime | undefined
+  readonly #shellDriver: ShellFallbackDriver
+  readonly #helper: NativeSupervisor | undefined
 
-  constructor(options: RawExecOptions) {
-    this.#shell = new ShellRawExecDriver({ clock: options.clock })
+  constructor(options: RawExecDriverOptions) {
+    this.#shellDriver = new ShellFallbackDriver({ clock: options.clock })
     this.#helper = options.helper
   }
 
   async fingerprint(): Promise<DriverHealth> {
-    const health = await this.#shell.fingerprint()
-    const facts = await this.#facts()
-    if (!health.detected || facts === undefined) return health
+    const health = await this.#shellDriver.fingerprint()
+    const capabilities = await this.#capabilities()
+    if (!health.detected || capabilities === undefined) return health
     const attributes = { ...health.attributes, 'driver.raw_exec.helper': '1' }
     return { ...health, attributes }
   }
 
-  expectStart(): void {
-    this.#helper?.expectStart()
+  prewarm(): void {
+    this.#helper?.prewarm()
   }
 
   async shareCores(cores: readonly number[]): Promise<void> {
@@ -53,12 +53,12 @@ export class RawExecDriver implements SweepingDriver {
   }
 
   async start(launch: TaskLaunch): Promise<RunningTask> {
-    const facts = await this.#facts()
-    if (this.#helper === undefined || facts === undefined) {
-      refuseCores(launch)
-      return this.#shell.start(launch)
+    const capabilities = await this.#capabilities()
+    if (this.#helper === undefined || capabilities === undefined) {
+      rejectCorePinning(launch)
+      return this.#shellDriver.start(launch)
     }
-    const config = readConfig(launch.config)
+    const config = readRawExecConfig(launch.config)
     const { command } = config
     const { taskDir, handle, resources, network } = launch
     const started = this.#helper.start({
@@ -66,16 +66,16 @@ export class RawExecDriver implements SweepingDriver {
       // A path is one of the task's own directory, wherever it works.
       command: command.includes('/') ? resolve(taskDir, command) : command,
       args: config.args,
-      env: withoutDenied(launch.env, config.deniedVariables),
-      cwd: await workDirectory(taskDir, config.workDir),
+      env: withoutDeniedVariables(launch.env, config.deniedVariables),
+      cwd: await resolveWorkDirectory(taskDir, config.workDir),
       user: launch.user,
       ...(config.oomScoreAdj === undefined ? {} : { oomScoreAdj: config.oomScoreAdj }),
       ...(network.namespacePath === undefined ? {} : { netns: network.namespacePath }),
-      ...planCgroups(facts.layout, {
-        id: this.#helper.groupOf(handle),
+      ...planCgroups(capabilities.layout, {
+        id: this.#helper.cgroupNameOf(handle),
         resources,
-        isLimited: false,
-        isCpuHard: false,
+        hasLimits: false,
+        hasHardCpuLimit: false,
         pidsMax: 0,
         coreCount: availableParallelism(),
       }),
@@ -90,23 +90,23 @@ export class RawExecDriver implements SweepingDriver {
 
   async recover(handle: TaskHandle): Promise<Recovery> {
     const helper = this.#helper
-    if (helper !== undefined && (await helper.knows(handle))) return helper.recover(handle)
-    return this.#shell.recover(handle)
+    if (helper !== undefined && (await helper.ownsHandle(handle))) return helper.recover(handle)
+    return this.#shellDriver.recover(handle)
   }
 
-  async sweep(known: ReadonlySet<string>): Promise<void> {
-    await this.#helper?.sweep(known)
+  async killOrphans(known: ReadonlySet<string>): Promise<void> {
+    await this.#helper?.killOrphans(known)
   }
 
   /** Undefined where the helper does not run: tasks run all the same. */
-  async #facts(): Promise<NativeFacts | undefined> {
-    return this.#helper?.facts().catch(() => undefined)
+  async #capabilities(): Promise<NativeCapabilities | undefined> {
+    return this.#helper?.capabilities().catch(() => undefined)
   }
 }
 
-function refuseCores({ resources }: TaskLaunch): void {
+function rejectCorePinning({ resources }: TaskLaunch): void {
   if (resources.cores.length === 0) return
-  const why =
+  const message =
     'this node has no task helper and cannot pin a task to cores: use cpu in place of cores'
-  throw new Fault('task-unstartable', why)
+  throw new Fault('task-unstartable', message)
 }

@@ -12,10 +12,9 @@ import { until } from '../../../test/build/until.ts'
 import { shellTaskDriverSuite } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite, type Behaviour } from '../../../test/suites/task-driver.ts'
 import type { RunningTask, TaskDriver, TaskLaunch } from '../../agent/index.ts'
-import { readProcess } from './processes.ts'
-import { ShellRawExecDriver } from './shell-driver.ts'
-import { ShimRecords } from './records.ts'
-import { SHELL, shimCall } from './shim.ts'
+import { readProcess } from '../proc/processes.ts'
+import { ShellFallbackDriver } from './shell-driver.ts'
+import { buildShimCall, SHELL, ShimRecords } from './shim.ts'
 
 const isRoot = getuid?.() === 0
 const onlyRoot = { skip: isRoot ? false : 'only root may change users' }
@@ -23,7 +22,7 @@ const stopping = { signal: 'SIGTERM', timeoutMs: 10_000 }
 
 /** A driver, a task directory, and everything it started ended after the test. */
 class Bench {
-  readonly driver = new ShellRawExecDriver({ clock: systemClock })
+  readonly driver = new ShellFallbackDriver({ clock: systemClock })
   readonly dir: string
   readonly #bootId: string
   readonly #started: RunningTask[] = []
@@ -147,7 +146,7 @@ taskDriverSuite('raw_exec', async (t) => {
   const bench = await Bench.open(t)
   return {
     driver: bench.trackedDriver,
-    reopen: () => new ShellRawExecDriver({ clock: systemClock }),
+    reopen: () => new ShellFallbackDriver({ clock: systemClock }),
     launch(behaviour) {
       const launch = bench.launch('sh', ['-c', scriptFor(behaviour)])
       return behaviour.kind === 'badly-configured' ? { ...launch, config: { command: 7 } } : launch
@@ -169,7 +168,7 @@ shellTaskDriverSuite(
       driver: bench.trackedDriver,
       script: (text, fields) => bench.launch('sh', ['-c', text], fields),
       killSupervisor: async ({ handle }) => {
-        const shim = await new ShimRecords(handle.dir).shim()
+        const shim = await new ShimRecords(handle.dir).shimProcess()
         kill(shim?.pid ?? 0, 'SIGKILL')
       },
     }
@@ -431,7 +430,7 @@ test('raw_exec: when its supervisor is killed the task is ended and said to be l
   const bench = await Bench.open(t)
   const task = await bench.sh('echo $$ >main; sleep 1000')
   const main = await bench.pidIn('main')
-  const shim = await new ShimRecords(task.handle.dir).shim()
+  const shim = await new ShimRecords(task.handle.dir).shimProcess()
   kill(shim?.pid ?? 0, 'SIGKILL')
   const exit = await task.exited
   assert.match(exit.message, /supervisor/)
@@ -442,7 +441,7 @@ test('raw_exec: a supervisor killed while no agent was there leaves nothing behi
   const bench = await Bench.open(t)
   const task = await bench.sh(`setsid sh -c 'echo $$ >escaped; sleep 1000' & echo $$ >main; wait`)
   const pids = await Promise.all(['escaped', 'main'].map((name) => bench.pidIn(name)))
-  const shim = await new ShimRecords(task.handle.dir).shim()
+  const shim = await new ShimRecords(task.handle.dir).shimProcess()
   task.detach()
   kill(shim?.pid ?? 0, 'SIGKILL')
   await until('the end of the supervisor', () => (isGone(shim?.pid ?? 0) ? true : undefined))
@@ -467,7 +466,7 @@ test('raw_exec: a start that the next agent called off does not begin later', as
   assert.deepEqual(await bench.driver.recover(handle), { kind: 'never-started' })
   // The shim that was on its way when the agent before was killed.
   const args = ['-c', 'echo ran >ran']
-  const call = shimCall({ recordsDir: handle.dir, file: '/bin/sh', args, env })
+  const call = buildShimCall({ recordsDir: handle.dir, file: '/bin/sh', args, env })
   const late = spawn(SHELL, [...call.args], { cwd: bench.dir, stdio: 'ignore' })
   const [status] = await once(late, 'exit')
   assert.equal(status, 97)
@@ -480,9 +479,9 @@ test('raw_exec: a record that a task has tampered with is not followed', async (
   await task.exited
   const records = new ShimRecords(task.handle.dir)
   await writeFile(join(task.handle.dir, 'exit'), '4')
-  assert.equal(await records.exit(), undefined)
+  assert.equal(await records.exitRecord(), undefined)
   await writeFile(join(task.handle.dir, 'exit'), `${'9'.repeat(100_000)}\n`)
-  assert.equal(await records.exit(), undefined)
+  assert.equal(await records.exitRecord(), undefined)
 })
 
 test('raw_exec: the exit is dated when it happened', async (t) => {

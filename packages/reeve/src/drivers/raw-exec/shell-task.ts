@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
 import { watch, type FSWatcher } from 'node:fs'
+import { open, readFile, rm } from 'node:fs/promises'
 import { constants } from 'node:os'
 import {
   findSignal,
-  pause,
-  withDeadline,
+  sleep,
+  withTimeout,
   type ExecRequest,
   type ExecSession,
   type RunningTask,
@@ -11,45 +13,40 @@ import {
   type TaskExit,
   type TaskHandle,
   type TaskUsage,
+  isMissing,
+  type HostUser,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { ProcessTree, sendSignal } from './process-tree.ts'
-import { mayBeAlive, type ProcessRef, type ProcessTable } from './processes.ts'
-import { usageOf } from './process-usage.ts'
-import type { ExitRecord, ShimRecords } from './records.ts'
-import { runBeside } from './run-beside.ts'
-import { loadLaunch, removeLaunch } from './saved-launch.ts'
+import { ChildExecSession } from '../child-exec-session.ts'
+import { ProcessTree, signalProcess, usageOfProcesses } from '../proc/process-tree.ts'
+import { mayBeAlive, type ProcessId, type ProcessTable } from '../proc/processes.ts'
+import { findCommand } from './raw-exec-config.ts'
+import type { ShellExitRecord, ShimRecords } from './shim.ts'
 
-/** What a task is told when its job names no signal. */
+/** Default stop signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
 
-/**
- * How often a task that is not our child is looked at, beside the kernel's notice that a record was
- * written.
- */
-const LOOK_MS = 1_000
+/** Poll interval for a task that is not a child process, in addition to file notifications. */
+const POLL_INTERVAL_MS = 1_000
 
-/** How long a shim may take to end once its task is gone. */
-const SHIM_END_MS_MAX = 5_000
+/** Timeout for the shim to exit after its task. */
+const SHIM_EXIT_TIMEOUT_MS = 5_000
 
 interface ShellTaskOptions {
   readonly handle: TaskHandle
-  readonly shim: ProcessRef
+  readonly shim: ProcessId
   readonly isSessionKnown: boolean
   readonly records: ShimRecords
   readonly table: ProcessTable
   readonly clock: Clock
-  /** The shim when it is our child; undefined for one that an agent before this started. */
+  /** The shim as a child process; undefined if an earlier agent started it. */
   readonly child: ShimChild | undefined
 }
 
 export interface ShimChild {
   readonly pid: number | undefined
-  /**
-   * Settles when the kernel says it ended, with the status it passes on; undefined when a signal
-   * ended the shim itself.
-   */
+  /** Resolves when the shim has exited, with its status; undefined if a signal ended the shim. */
   readonly ended: Promise<number | undefined>
   hasEnded(): boolean
   /** Lets the agent's process end before the shim does. */
@@ -57,13 +54,13 @@ export interface ShimChild {
   kill(): void
 }
 
-/** A task under its shim, whoever started it. */
+/** A task under its shim, started by this or an earlier agent. */
 export class ShellTask implements RunningTask {
   readonly handle: TaskHandle
   readonly address = undefined
   readonly exited: Promise<TaskExit>
   readonly #options: ShellTaskOptions
-  readonly #tree: ProcessTree
+  readonly #processTree: ProcessTree
   readonly #detached = new AbortController()
   #hasExited = false
 
@@ -71,67 +68,79 @@ export class ShellTask implements RunningTask {
     this.#options = options
     this.handle = options.handle
     const { shim, table, clock, handle, isSessionKnown } = options
-    this.#tree = new ProcessTree({ shim, isSessionKnown, handle, table, clock })
-    this.exited = this.#watch()
+    this.#processTree = new ProcessTree({
+      shim,
+      isSessionIdValid: isSessionKnown,
+      handle,
+      table,
+      clock,
+    })
+    this.exited = this.#awaitExit()
   }
 
   async signal(name: string): Promise<void> {
     const number = findSignal(name)?.number
     if (number === undefined)
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
-    const task = this.#hasExited ? undefined : await this.#ownTask()
-    if (task === undefined || !sendSignal(task, number)) {
+    const task = this.#hasExited ? undefined : await this.#findTaskProcess()
+    if (task === undefined || !signalProcess(task, number)) {
       throw new Fault('task-gone', 'the task is not running')
     }
   }
 
-  /** The task may write the record itself: a process that is none of its own is not meant. */
-  async #ownTask(): Promise<ProcessRef | undefined> {
-    const task = await this.#options.records.task()
+  /** The task can write the record itself: only a process of its own tree is accepted. */
+  async #findTaskProcess(): Promise<ProcessId | undefined> {
+    const task = await this.#options.records.taskProcess()
     if (task === undefined) return undefined
     const { pid, startTime } = task
-    const members = await this.#tree.members()
-    return members.find((one) => one.pid === pid && one.startTime === startTime)
+    const members = await this.#processTree.findProcesses()
+    return members.find((candidate) => candidate.pid === pid && candidate.startTime === startTime)
   }
 
   async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
     if (this.#hasExited) return
-    // A misspelt signal must not keep the task alive.
+    // An invalid signal must not keep the task alive.
     const number = findSignal(signal)?.number ?? constants.signals[DEFAULT_SIGNAL]
-    await this.#tree.signalGroup(await this.#options.records.task(), number)
-    const inTime = new AbortController()
-    const late = pause(this.#options.clock, timeoutMs, inTime.signal).then(() => undefined)
-    const exit = await Promise.race([this.exited, late])
-    inTime.abort()
+    await this.#processTree.signalGroup(await this.#options.records.taskProcess(), number)
+    const cancelTimeout = new AbortController()
+    const timeout = sleep(this.#options.clock, timeoutMs, cancelTimeout.signal).then(
+      () => undefined,
+    )
+    const exit = await Promise.race([this.exited, timeout])
+    cancelTimeout.abort()
     if (exit !== undefined) return
-    await this.#tree.kill()
+    await this.#processTree.killAll()
     await this.#endShim()
   }
 
-  /** With its task gone the shim ends by itself, unless it was stopped or cannot write. */
+  /** Waits for the shim to exit; kills it if it was stopped or cannot write. */
   async #endShim(): Promise<void> {
     const { clock, shim } = this.#options
-    const inTime = new AbortController()
-    void pause(clock, SHIM_END_MS_MAX, inTime.signal).then((passed) => {
-      return passed && sendSignal(shim, constants.signals.SIGKILL)
+    const cancelTimeout = new AbortController()
+    void sleep(clock, SHIM_EXIT_TIMEOUT_MS, cancelTimeout.signal).then((passed) => {
+      return passed && signalProcess(shim, constants.signals.SIGKILL)
     })
-    const deadline = { clock, ms: 2 * SHIM_END_MS_MAX, what: 'the end of the supervisor' }
-    await withDeadline(this.exited, deadline)
-    inTime.abort()
+    const deadline = {
+      clock,
+      timeoutMs: 2 * SHIM_EXIT_TIMEOUT_MS,
+      operation: 'the end of the supervisor',
+    }
+    await withTimeout(this.exited, deadline)
+    cancelTimeout.abort()
   }
 
   async exec(request: ExecRequest): Promise<ExecSession> {
-    const launch = await loadLaunch(this.handle)
+    const launch = await loadLaunchRecord(this.handle)
     if (this.#hasExited) throw new Fault('task-gone', 'the task is not running')
     if (launch === undefined) {
       throw new Fault('task-config', 'the task was started by an agent that could not do this')
     }
-    return runBeside(request, { launch, clock: this.#options.clock })
+    return execInShellTask(request, { launch, clock: this.#options.clock })
   }
 
   async usage(): Promise<TaskUsage | undefined> {
     if (this.#hasExited) return undefined
-    return usageOf(await this.#tree.members(), this.#options.clock.nowMs())
+    return usageOfProcesses(await this.#processTree.findProcesses(), this.#options.clock.nowMs())
   }
 
   detach(): void {
@@ -139,20 +148,20 @@ export class ShellTask implements RunningTask {
     this.#options.child?.release()
   }
 
-  async forget(): Promise<void> {
+  async destroyRecords(): Promise<void> {
     await this.#options.records.remove()
-    await removeLaunch(this.handle)
+    await removeLaunchRecord(this.handle)
   }
 
-  /** Waits for the end of the shim, ends what the task left behind, and says how it went. */
-  async #watch(): Promise<TaskExit> {
+  /** Waits for the end of the shim, kills remaining processes, and returns the exit. */
+  async #awaitExit(): Promise<TaskExit> {
     const { child } = this.#options
-    const childStatus = child === undefined ? await this.#lookUntilGone() : await child.ended
+    const childStatus = child === undefined ? await this.#pollUntilExited() : await child.ended
     if (this.#detached.signal.aborted) return NEVER
-    const record = await this.#finalRecord()
+    const record = await this.#readExitRecord()
     let message = ''
     try {
-      await this.#tree.kill()
+      await this.#processTree.killAll()
     } catch (thrown) {
       message = errorMessage(thrown)
     }
@@ -161,74 +170,155 @@ export class ShellTask implements RunningTask {
   }
 
   #exitOf(
-    record: ExitRecord | undefined,
+    record: ShellExitRecord | undefined,
     childStatus: number | undefined,
-    trouble: string,
+    killProblem: string,
   ): TaskExit {
     const atMs = record?.atMs ?? this.#options.clock.nowMs()
-    // A full disk keeps the record from being written, not the shim from passing the status on.
+    // On a full disk the record is missing, but the shim still returns the status.
     const status = record?.status ?? childStatus
     if (status === undefined) {
-      const message = trouble || 'the supervisor of the task ended without saying how the task did'
+      const message =
+        killProblem || 'the supervisor of the task ended without saying how the task did'
       return { exitCode: UNKNOWN_STATUS, signal: 0, oomKilled: false, message, atMs }
     }
-    const failed = record?.isFailedExec === true ? 'the command could not be executed' : ''
+    const failed = record?.hasExecFailed === true ? 'the command could not be executed' : ''
     const signal = signalOfStatus(status)
-    return { exitCode: status, signal, oomKilled: false, message: trouble || failed, atMs }
+    return { exitCode: status, signal, oomKilled: false, message: killProblem || failed, atMs }
   }
 
-  /** A record that cannot be read any more counts as none. */
-  async #finalRecord(): Promise<ExitRecord | undefined> {
-    return this.#options.records.exit().catch(() => undefined)
+  /** The exit record; undefined if it cannot be read. */
+  async #readExitRecord(): Promise<ShellExitRecord | undefined> {
+    return this.#options.records.exitRecord().catch(() => undefined)
   }
 
-  /**
-   * The shim is not our child: the kernel tells when something is written beside it, and a look now
-   * and then finds the rest.
-   */
-  async #lookUntilGone(): Promise<undefined> {
+  /** Waits for a shim that is not a child process, by file notifications and polling. */
+  async #pollUntilExited(): Promise<undefined> {
     const { shim, records, clock } = this.#options
     const { signal } = this.#detached
     let wake = new AbortController()
     const watcher = watchDirectory(records.dir, () => wake.abort())
-    const stopLooking = (): void => wake.abort()
-    signal.addEventListener('abort', stopLooking, { once: true })
+    const stopPolling = (): void => wake.abort()
+    signal.addEventListener('abort', stopPolling, { once: true })
     try {
       while (!signal.aborted && mayBeAlive(shim)) {
-        // The shim ends right after its record is written; it need not be waited for.
-        if ((await this.#finalRecord()) !== undefined) break
-        await pause(clock, LOOK_MS, wake.signal)
+        // The shim exits right after it has written its record.
+        if ((await this.#readExitRecord()) !== undefined) break
+        await sleep(clock, POLL_INTERVAL_MS, wake.signal)
         if (wake.signal.aborted) wake = new AbortController()
       }
     } finally {
       watcher?.close()
-      signal.removeEventListener('abort', stopLooking)
+      signal.removeEventListener('abort', stopPolling)
     }
     return undefined
   }
 }
 
-/** Says that the status of a task is not known; no program can end with it. */
+/** Exit code of a task whose status is unknown; no program can return it. */
 const UNKNOWN_STATUS = -1
 
-/** What a detached task answers: nothing. */
+/** Exit of a detached task, which never settles. */
 const NEVER = new Promise<never>(() => undefined)
 
-function watchDirectory(path: string, notice: () => void): FSWatcher | undefined {
+function watchDirectory(path: string, onChange: () => void): FSWatcher | undefined {
   try {
-    const watcher = watch(path, { persistent: false }, notice)
+    const watcher = watch(path, { persistent: false }, onChange)
     watcher.on('error', () => watcher.close())
     return watcher
   } catch {
-    // No watches left on this machine: looking now and then suffices.
+    // No inotify watches left: polling is sufficient.
     return undefined
   }
 }
 
-/** A shell tells of death by signal n with the status 128 + n. */
+/** Shells report death by signal n as status 128 + n. */
 function signalOfStatus(status: number): number {
   const signal = status - 128
   return signal > 0 && signal <= SIGNAL_MAX ? signal : 0
 }
 
 const SIGNAL_MAX = 64
+
+interface ShellExecOptions {
+  readonly launch: LaunchRecord
+  readonly clock: Clock
+}
+
+/**
+ * Runs a command as the task runs, without a terminal: nothing but the native helper can make one.
+ * It carries the marks of the task in its environment, so it is ended with it.
+ */
+async function execInShellTask(
+  request: ExecRequest,
+  { launch, clock }: ShellExecOptions,
+): Promise<ExecSession> {
+  const [program, ...args] = request.command
+  if (program === undefined || program === '') {
+    throw new Fault('task-config', 'the command is empty')
+  }
+  if (request.tty !== undefined) {
+    throw new Fault('task-config', 'this node cannot make terminals: its native helper is missing')
+  }
+  const { env, taskDir, cwd, user } = launch
+  const path = env['PATH'] ?? ''
+  const file = await findCommand(program, { taskDir, path }).catch((thrown: unknown) => {
+    throw new Fault('task-config', errorMessage(thrown), { cause: thrown })
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<ExecSession>()
+  const child = spawn(file, args, {
+    argv0: program,
+    cwd,
+    env: { ...env },
+    detached: true,
+    stdio: 'pipe',
+    ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+  })
+  const session = new ChildExecSession({ child, clock, resize: () => undefined })
+  child.once('spawn', () => resolve(session))
+  child.once('error', (error) => {
+    reject(new Fault('task-config', `the command cannot be started: ${errorMessage(error)}`))
+  })
+  return promise
+}
+
+/** What a further command beside the task needs to know about how the task was started. */
+export interface LaunchRecord {
+  readonly env: Readonly<Record<string, string>>
+  readonly taskDir: string
+  readonly cwd: string
+  /** Undefined: the user of the agent. */
+  readonly user: HostUser | undefined
+}
+
+/**
+ * Kept beside the directory of the shim's records and not in it: that belongs to the task's user,
+ * who must not be able to say as whom the agent runs commands.
+ */
+function launchRecordPath(handle: TaskHandle): string {
+  return `${handle.dir}.launch`
+}
+
+export async function saveLaunchRecord(handle: TaskHandle, launch: LaunchRecord): Promise<void> {
+  const file = await open(launchRecordPath(handle), 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(launch))
+  } finally {
+    await file.close()
+  }
+}
+
+/** Undefined when the task was started by an agent that saved none. */
+export async function loadLaunchRecord(handle: TaskHandle): Promise<LaunchRecord | undefined> {
+  try {
+    // Written by saveLaunchRecord, in a directory that only the agent's user can write to.
+    return JSON.parse(await readFile(launchRecordPath(handle), 'utf8')) as LaunchRecord
+  } catch (thrown) {
+    if (isMissing(thrown)) return undefined
+    throw thrown
+  }
+}
+
+export async function removeLaunchRecord(handle: TaskHandle): Promise<void> {
+  await rm(launchRecordPath(handle), { force: true })
+}

@@ -7,15 +7,15 @@ import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { HOST_NETWORK, type RunningTask } from '../../agent/index.ts'
-import { isAlive, readProcess, type ProcessRef } from './processes.ts'
-import { ShimRecords } from './records.ts'
-import { ShellRawExecDriver } from './shell-driver.ts'
+import { isAlive, readProcess, type ProcessId } from '../proc/processes.ts'
+import { ShimRecords } from './shim.ts'
+import { ShellFallbackDriver } from './shell-driver.ts'
 
 const onlyRoot = { skip: getuid?.() === 0 ? false : 'only root runs tasks as somebody else' }
 
 function aBench(t: TestContext): Promise<ProgramBench> {
   return ProgramBench.open(t, () => ({
-    driver: new ShellRawExecDriver({ clock: systemClock }),
+    driver: new ShellFallbackDriver({ clock: systemClock }),
     config: (text) => ({ command: 'sh', args: ['-c', text] }),
     close: () => Promise.resolve(),
   }))
@@ -43,7 +43,7 @@ async function aScene(t: TestContext): Promise<Scene> {
   const bench = await aBench(t)
   const child = spawn('sleep', ['1000'], { stdio: 'ignore', detached: true })
   t.after(() => child.kill('SIGKILL'))
-  const stranger: ProcessRef = readProcess(child.pid ?? 0) ?? { pid: 0, startTime: 0 }
+  const stranger: ProcessId = readProcess(child.pid ?? 0) ?? { pid: 0, startTime: 0 }
   const task = await bench.driver.start(bench.script('sleep 1000; true', { user: '65534:65534' }))
   return {
     bench,
@@ -75,7 +75,7 @@ test(
   onlyRoot,
   async (t) => {
     const { bench, task, lie, isStrangerAlive } = await aScene(t)
-    const main = await new ShimRecords(task.handle.dir).task()
+    const main = await new ShimRecords(task.handle.dir).taskProcess()
     assert.ok(main !== undefined && isAlive(main))
     task.detach()
     await lie('shim')

@@ -1,3 +1,9 @@
+import { constants } from 'node:fs'
+import { chown, mkdir, open, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode, isMissing, type HostUser } from '../../agent/index.ts'
+import { parseStat, type ProcessId } from '../proc/processes.ts'
+
 /**
  * The program that stands between the agent and a task: it outlives the agent, waits for the task
  * and writes down how it ended. POSIX shell, because every machine has one.
@@ -33,7 +39,7 @@ exit "$_reeve_code"`
  * shim, in which some shells end without a word when exec fails; here each either goes on or runs
  * the trap.
  */
-const BEGIN_SCRIPT = `_reeve_dir=$1
+const TASK_SCRIPT = `_reeve_dir=$1
 shift
 trap 'echo >"$_reeve_dir/failed"' EXIT
 read -r _reeve_line </proc/self/stat && echo "$_reeve_line" >"$_reeve_dir/task" || exit 98
@@ -46,10 +52,10 @@ exit 126`
  * True while a process, of which this is the command line, is still one of the two shells above.
  */
 export function isShimCommandLine(cmdline: Buffer): boolean {
-  return cmdline.includes(BEGIN_MARK)
+  return cmdline.includes(TASK_SCRIPT_ARGUMENT)
 }
 
-const BEGIN_MARK = Buffer.from(`\0${BEGIN_SCRIPT}\0`)
+const TASK_SCRIPT_ARGUMENT = Buffer.from(`\0${TASK_SCRIPT}\0`)
 
 export const SHELL = '/bin/sh'
 
@@ -69,18 +75,20 @@ interface ShimCall {
  * A shell drops variables whose names it cannot write and sets some of its own, so those few are
  * handed over by `env`, which is started after the shell is gone.
  */
-export function shimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
-  const odd = Object.entries(env).filter(([name]) => !isKeptByShell(name))
-  const through =
-    odd.length === 0 ? [] : ['/usr/bin/env', ...odd.map(([name, value]) => `${name}=${value}`)]
-  const kept = Object.entries(env).filter(([name]) => isKeptByShell(name))
+export function buildShimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
+  const unsupportedByShell = Object.entries(env).filter(([name]) => !isPreservedByShell(name))
+  const envCommand =
+    unsupportedByShell.length === 0
+      ? []
+      : ['/usr/bin/env', ...unsupportedByShell.map(([name, value]) => `${name}=${value}`)]
+  const supportedByShell = Object.entries(env).filter(([name]) => isPreservedByShell(name))
   return {
-    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, BEGIN_SCRIPT, ...through, file, ...args],
-    env: Object.fromEntries(kept),
+    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, TASK_SCRIPT, ...envCommand, file, ...args],
+    env: Object.fromEntries(supportedByShell),
   }
 }
 
-const SET_BY_SHELL: ReadonlySet<string> = new Set([
+const SHELL_VARIABLES: ReadonlySet<string> = new Set([
   '_',
   'IFS',
   'LINENO',
@@ -94,8 +102,135 @@ const SET_BY_SHELL: ReadonlySet<string> = new Set([
   'SHLVL',
 ])
 
-function isKeptByShell(name: string): boolean {
+function isPreservedByShell(name: string): boolean {
   return (
-    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SET_BY_SHELL.has(name) && !name.startsWith('_reeve_')
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) &&
+    !SHELL_VARIABLES.has(name) &&
+    !name.startsWith('_reeve_')
   )
+}
+
+/** What the shim writes; nothing it writes is longer. */
+const RECORD_BYTES_MAX = 4096
+
+/** Written instead of the shim's line if the start was cancelled before the shim began. */
+const CANCELLED_LINE = 'withdrawn'
+
+type ShimClaim =
+  /** The start had not begun and never will. */
+  | { readonly kind: 'withdrawn' }
+  | { readonly kind: 'begun'; readonly shim: ProcessId }
+  /** A shim has claimed the start and has not written its line yet. */
+  | { readonly kind: 'unsaid' }
+
+export interface ShellExitRecord {
+  readonly status: number
+  /** The command could not be executed at all. */
+  readonly hasExecFailed: boolean
+  readonly atMs: number
+}
+
+/**
+ * The files that a shim leaves in its directory (see shim.ts). A task may run as the directory's
+ * owner, so they are read with care.
+ */
+export class ShimRecords {
+  readonly dir: string
+
+  constructor(dir: string) {
+    this.dir = dir
+  }
+
+  async create(owner: HostUser | undefined): Promise<void> {
+    await mkdir(this.dir, { mode: 0o700 })
+    if (owner !== undefined) await chown(this.dir, owner.uid, owner.gid)
+  }
+
+  /** Cancels a start that has not begun; atomic with respect to the claim of the shim. */
+  async cancelStart(): Promise<ShimClaim> {
+    const { O_WRONLY, O_CREAT, O_EXCL } = constants
+    try {
+      const file = await open(join(this.dir, 'shim'), O_WRONLY | O_CREAT | O_EXCL, 0o600)
+      await file.writeFile(`${CANCELLED_LINE}\n`)
+      await file.close()
+      return { kind: 'withdrawn' }
+    } catch (thrown) {
+      // The directory was not created, so nothing was started.
+      if (isMissing(thrown)) return { kind: 'withdrawn' }
+      if (errorCode(thrown) !== 'EEXIST') throw thrown
+      return this.#readClaim()
+    }
+  }
+
+  async #readClaim(): Promise<ShimClaim> {
+    const line = await this.#readLine('shim')
+    if (line === undefined) return { kind: 'unsaid' }
+    if (line === CANCELLED_LINE) return { kind: 'withdrawn' }
+    const shim = parseStat(line)
+    return shim === undefined ? { kind: 'unsaid' } : { kind: 'begun', shim }
+  }
+
+  /** Process of the shim, once recorded. */
+  shimProcess(): Promise<ProcessId | undefined> {
+    return this.#readProcessId('shim')
+  }
+
+  /** Process of the task, once it exists. */
+  taskProcess(): Promise<ProcessId | undefined> {
+    return this.#readProcessId('task')
+  }
+
+  async exitRecord(): Promise<ShellExitRecord | undefined> {
+    const line = await this.#readLine('exit')
+    if (line === undefined || !/^\d{1,3}$/.test(line)) return undefined
+    const { mtimeMs } = await stat(join(this.dir, 'exit'))
+    return {
+      status: Number(line),
+      hasExecFailed: await this.hasExecFailed(),
+      atMs: Math.floor(mtimeMs),
+    }
+  }
+
+  async hasExecFailed(): Promise<boolean> {
+    return stat(join(this.dir, 'failed')).then(
+      () => true,
+      (thrown: unknown) => {
+        if (isMissing(thrown)) return false
+        throw thrown
+      },
+    )
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.dir, { recursive: true, force: true })
+  }
+
+  async #readProcessId(name: string): Promise<ProcessId | undefined> {
+    const line = await this.#readLine(name)
+    return line === undefined ? undefined : parseStat(line)
+  }
+
+  /** The one line of a record; undefined when it is not there or not whole. */
+  async #readLine(name: string): Promise<string | undefined> {
+    const text = await readSmallFile(join(this.dir, name))
+    return text?.endsWith('\n') === true ? text.slice(0, -1) : undefined
+  }
+}
+
+async function readSmallFile(path: string): Promise<string | undefined> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  try {
+    // Neither a link nor a pipe in its place may lead the agent elsewhere or make it wait.
+    const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      if (!(await file.stat()).isFile()) return undefined
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(RECORD_BYTES_MAX), 0)
+      return buffer.toString('latin1', 0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  } catch (thrown) {
+    if (isMissing(thrown) || errorCode(thrown) === 'ELOOP') return undefined
+    throw thrown
+  }
 }

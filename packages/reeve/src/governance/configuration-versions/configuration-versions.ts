@@ -1,23 +1,26 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
+import {
+  NOT_FOUND,
+  type ConfigurationVersionRow,
+  type GovernanceRefusal,
+} from '../../model/index.ts'
 import { put, remove, type Change, type Tables } from '../../state/index.ts'
-import { newUpload } from '../blobs/pending-uploads.ts'
-import { blobEnd, readBlob } from '../blobs/sealed-blobs.ts'
-import { oldestFirst, oldestKeys } from '../by-creation.ts'
+import { deleteBlobChanges, newUpload, readBlob } from '../blobs.ts'
+import { rowsByCreation, keysByCreation } from '../list-index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
-import { isEnded, stamped } from '../runs/run-states.ts'
-import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
+import { isTerminalStatus, withStatusTime } from '../runs/run-status.ts'
+import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
 
-export interface SeenConfiguration extends SeenWorkspace {
+export interface VisibleConfiguration extends VisibleWorkspace {
   readonly configuration: ConfigurationVersionRow
 }
 
-export interface NewConfiguration extends SeenConfiguration {
+export interface CreatedConfiguration extends VisibleConfiguration {
   /** Key in the upload URL. */
   readonly uploadKey: string
 }
@@ -30,12 +33,12 @@ export async function createConfiguration(
     readonly workspaceId: string
     readonly attributes: v2.ConfigurationVersionCreateRequest['data']['attributes']
   },
-): Promise<Result<NewConfiguration, GovernanceRefusal>> {
+): Promise<Result<CreatedConfiguration, GovernanceRefusal>> {
   const { workspaceId, attributes = {} } = request
   const address = { workspaceId }
-  const seen = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
-  if (!seen.ok) return seen
-  const { organizationId } = seen.value.workspace
+  const found = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
+  if (!found.ok) return found
+  const { organizationId } = found.value.workspace
   const { key, upload } = newUpload(context, caller)
   const nowMs = context.clock.nowMs()
   const configuration: ConfigurationVersionRow = {
@@ -60,29 +63,29 @@ export async function createConfiguration(
     action: 'ConfigurationVersionCreated',
     caller,
     organizationId,
-    subjects: [configuration.id],
+    affectedIds: [configuration.id],
     changes: [
       put('configuration_versions', configuration),
-      ...surplus(context.store.tables, workspaceId),
+      ...pruneConfigurationsChanges(context.store.tables, workspaceId),
     ],
   })
-  return ok({ ...seen.value, configuration, uploadKey: key })
+  return ok({ ...found.value, configuration, uploadKey: key })
 }
 
 /** Deletes the oldest versions to make room for a new one, except those of unfinished runs. */
-function surplus(tables: Tables, workspaceId: string): readonly Change[] {
+function pruneConfigurationsChanges(tables: Tables, workspaceId: string): readonly Change[] {
   return configurationsOf(tables, workspaceId)
     .slice(v2.CONFIGURATION_VERSIONS_KEPT_MAX - 1)
     .filter(({ id }) => !isConfigurationInUse(tables, id))
-    .flatMap(({ id }) => [...blobEnd(tables, id), remove('configuration_versions', id)])
+    .flatMap(({ id }) => [...deleteBlobChanges(tables, id), remove('configuration_versions', id)])
 }
 
-/** The configuration versions of a workspace, newest first. */
+/** Returns the configuration versions of a workspace, newest first. */
 export function configurationsOf(
   { configuration_versions: versions }: Tables,
   workspaceId: string,
 ): readonly ConfigurationVersionRow[] {
-  return oldestFirst(versions, 'workspace', workspaceId).toReversed()
+  return rowsByCreation(versions, 'workspace', workspaceId).toReversed()
 }
 
 /**
@@ -95,25 +98,25 @@ export function currentConfiguration(
   workspaceId: string,
 ): ConfigurationVersionRow | undefined {
   const { configuration_versions: versions } = tables
-  const newest = oldestKeys(versions, 'workspace', workspaceId).toReversed()
-  for (const key of newest) {
+  const newestKeys = keysByCreation(versions, 'workspace', workspaceId).toReversed()
+  for (const key of newestKeys) {
     const version = versions.get(key)
     const isCandidate = version.status === 'uploaded' && !version.speculative
-    if (isCandidate && (!version.provisional || wasApplied(tables, key))) return version
+    if (isCandidate && (!version.provisional || hasAppliedRun(tables, key))) return version
   }
   return undefined
 }
 
-function wasApplied({ runs }: Tables, configurationId: string): boolean {
-  return [...runs.keysIn('configuration', configurationId)].some(
+function hasAppliedRun({ runs }: Tables, configurationId: string): boolean {
+  return [...runs.keysByIndex('configuration', configurationId)].some(
     (id) => runs.get(id).status === 'applied',
   )
 }
 
 /** Reports whether an unfinished run uses the version. */
 function isConfigurationInUse({ runs }: Tables, configurationId: string): boolean {
-  return [...runs.keysIn('configuration', configurationId)].some(
-    (id) => !isEnded(runs.get(id).status),
+  return [...runs.keysByIndex('configuration', configurationId)].some(
+    (id) => !isTerminalStatus(runs.get(id).status),
   )
 }
 
@@ -121,15 +124,15 @@ export function findConfiguration(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { configurationId, right }: { readonly configurationId: string; readonly right: WorkspaceRight },
-): Result<SeenConfiguration, GovernanceRefusal> {
+): Result<VisibleConfiguration, GovernanceRefusal> {
   const configuration = context.store.tables.configuration_versions.find(configurationId)
-  if (configuration === undefined) return err(UNSEEN)
+  if (configuration === undefined) return err(NOT_FOUND)
   const address = { workspaceId: configuration.workspaceId }
-  const seen = findWorkspaceWith(context, caller, { address, right })
-  return seen.ok ? ok({ ...seen.value, configuration }) : seen
+  const found = findWorkspaceWith(context, caller, { address, right })
+  return found.ok ? ok({ ...found.value, configuration }) : found
 }
 
-/** Returns the archive as uploaded; undefined if none is kept. */
+/** Returns the archive as uploaded; undefined if none is stored. */
 export async function readConfigurationArchive(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   { id, bytes }: Pick<ConfigurationVersionRow, 'id' | 'bytes'>,
@@ -143,32 +146,32 @@ export async function archiveConfiguration(
   caller: GovernanceCaller,
   configurationId: string,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findConfiguration(context, caller, { configurationId, right: 'queuePlan' })
-  if (!seen.ok) return seen
-  const { configuration: before } = seen.value
+  const found = findConfiguration(context, caller, { configurationId, right: 'queuePlan' })
+  if (!found.ok) return found
+  const { configuration: before } = found.value
   const { tables } = context.store
-  const detail = archiveProblem(tables, before)
+  const detail = notArchivableReason(tables, before)
   if (detail !== undefined) return err({ code: 'conflict', detail })
   const nowMs = context.clock.nowMs()
   await commitWrite(context, {
     action: 'ConfigurationVersionArchived',
     caller,
     organizationId: before.organizationId,
-    subjects: [before.id],
+    affectedIds: [before.id],
     changes: [
       put('configuration_versions', {
         ...before,
         status: 'archived',
-        statusMs: stamped(before.statusMs, 'archived', nowMs),
+        statusMs: withStatusTime(before.statusMs, 'archived', nowMs),
         bytes: null,
       }),
-      ...blobEnd(tables, before.id),
+      ...deleteBlobChanges(tables, before.id),
     ],
   })
   return ok(undefined)
 }
 
-function archiveProblem(
+function notArchivableReason(
   tables: Tables,
   { id, status, workspaceId }: ConfigurationVersionRow,
 ): string | undefined {

@@ -1,9 +1,9 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type NotificationConfigurationRow,
 } from '../../model/index.ts'
@@ -12,26 +12,26 @@ import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { oldestFirst } from '../by-creation.ts'
+import { rowsByCreation } from '../list-index.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import { sendNotification, type Notifier } from './send-notification.ts'
 
 /** Dependencies of use cases that send notifications. */
-export interface NotifyingContext {
+export interface NotificationContext {
   readonly context: GovernanceContext
   readonly notifier: Notifier
 }
 
-/** The notification configurations of a workspace, oldest first. */
+/** Returns the notification configurations of a workspace, oldest first. */
 export function listNotificationConfigurations(
   context: GovernanceContext,
   caller: GovernanceCaller,
   workspaceId: string,
 ): Result<readonly NotificationConfigurationRow[], GovernanceRefusal> {
-  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
-  if (!seen.ok) return seen
+  const found = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
+  if (!found.ok) return found
   const { notification_configurations: configurations } = context.store.tables
-  return ok(oldestFirst(configurations, 'workspace', workspaceId))
+  return ok(rowsByCreation(configurations, 'workspace', workspaceId))
 }
 
 export function findNotificationConfiguration(
@@ -40,10 +40,10 @@ export function findNotificationConfiguration(
   id: string,
 ): Result<NotificationConfigurationRow, GovernanceRefusal> {
   const row = context.store.tables.notification_configurations.find(id)
-  if (row === undefined) return err(UNSEEN)
+  if (row === undefined) return err(NOT_FOUND)
   const address = { workspaceId: row.workspaceId }
-  const seen = findWorkspaceWith(context, caller, { address, right: 'update' })
-  return seen.ok ? ok(row) : seen
+  const found = findWorkspaceWith(context, caller, { address, right: 'update' })
+  return found.ok ? ok(row) : found
 }
 
 type Attributes = NonNullable<v2.NotificationConfigurationUpdateRequest['data']['attributes']>
@@ -52,24 +52,24 @@ type Attributes = NonNullable<v2.NotificationConfigurationUpdateRequest['data'][
  * Creates a configuration. If it is enabled, its receiver must first respond to a test with 2xx.
  */
 export async function createNotificationConfiguration(
-  host: NotifyingContext,
+  dependencies: NotificationContext,
   caller: GovernanceCaller,
   request: {
     readonly workspaceId: string
     readonly data: v2.NotificationConfigurationCreateRequest['data']
   },
 ): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
-  const { context } = host
+  const { context } = dependencies
   const { workspaceId, data } = request
   const find = () =>
     findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
-  const seen = find()
-  if (!seen.ok) return seen
+  const found = find()
+  if (!found.ok) return found
   const { attributes } = data
   const nowMs = context.clock.nowMs()
   const blank: NotificationConfigurationRow = {
     id: newId(context.ids, 'notification-configurations'),
-    organizationId: seen.value.organization.id,
+    organizationId: found.value.organization.id,
     workspaceId,
     name: attributes.name,
     destinationType: attributes['destination-type'],
@@ -82,26 +82,29 @@ export async function createNotificationConfiguration(
     enabledMs: nowMs,
     lastDelivery: null,
   }
-  const problem = urlProblem(attributes.url) ?? roomProblem(context.store.tables, workspaceId)
+  const problem = urlProblem(attributes.url) ?? countProblem(context.store.tables, workspaceId)
   if (problem !== undefined) return err(problem)
-  const tested = await testedRow(host, changedRow(context, blank, attributes))
+  const tested = await withTestResult(dependencies, applyAttributes(context, blank, attributes))
   if (!tested.ok) return tested
   // During the test the workspace may have been deleted, or other configurations created.
-  const still = find()
-  if (!still.ok) return still
-  const full = roomProblem(context.store.tables, workspaceId)
-  if (full !== undefined) return err(full)
-  await write(context, caller, { action: 'NotificationConfigurationCreated', row: tested.value })
+  const foundAgain = find()
+  if (!foundAgain.ok) return foundAgain
+  const countRefusal = countProblem(context.store.tables, workspaceId)
+  if (countRefusal !== undefined) return err(countRefusal)
+  await commitConfiguration(context, caller, {
+    action: 'NotificationConfigurationCreated',
+    row: tested.value,
+  })
   return tested
 }
 
-function roomProblem(
+function countProblem(
   { notification_configurations: configurations }: Tables,
   workspaceId: string,
 ): GovernanceRefusal | undefined {
-  const most = v2.NOTIFICATION_CONFIGURATIONS_MAX
-  if (configurations.countIn('workspace', workspaceId) < most) return undefined
-  return invalid('/data', `A workspace has at most ${most} notification configurations`)
+  const max = v2.NOTIFICATION_CONFIGURATIONS_MAX
+  if (configurations.countByIndex('workspace', workspaceId) < max) return undefined
+  return invalidAttribute('/data', `A workspace has at most ${max} notification configurations`)
 }
 
 function urlProblem(url: string | undefined): GovernanceRefusal | undefined {
@@ -109,11 +112,14 @@ function urlProblem(url: string | undefined): GovernanceRefusal | undefined {
   const parsed = URL.parse(url)
   if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:') return undefined
   const found = parsed === null ? 'is invalid' : `has the scheme "${parsed.protocol.slice(0, -1)}"`
-  return invalid('/data/attributes/url', `Url ${found}; it must begin with http:// or https://`)
+  return invalidAttribute(
+    '/data/attributes/url',
+    `Url ${found}; it must begin with http:// or https://`,
+  )
 }
 
 /** Applies a request. Omitted attributes are unchanged; an empty token removes the signature. */
-function changedRow(
+function applyAttributes(
   { sealer, clock }: Pick<GovernanceContext, 'sealer' | 'clock'>,
   before: NotificationConfigurationRow,
   attributes: Attributes,
@@ -134,59 +140,59 @@ function changedRow(
 }
 
 /** Returns the row with the result of its test, if one is required. */
-async function testedRow(
-  { notifier }: NotifyingContext,
+async function withTestResult(
+  { notifier }: NotificationContext,
   row: NotificationConfigurationRow,
 ): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
   if (!row.enabled) return ok(row)
   const lastDelivery = await sendNotification(notifier, row)
-  return lastDelivery.successful ? ok({ ...row, lastDelivery }) : err(refusedBy(lastDelivery))
+  return lastDelivery.successful ? ok({ ...row, lastDelivery }) : err(deliveryProblem(lastDelivery))
 }
 
-function refusedBy({
+function deliveryProblem({
   code,
   body,
 }: NonNullable<NotificationConfigurationRow['lastDelivery']>): GovernanceRefusal {
   const reason = code === null ? `no response: ${body}` : `HTTP status ${code}`
-  return invalid(
+  return invalidAttribute(
     '/data/attributes/url',
     `Url failed verification: ${reason}; the receiver must respond with 2xx`,
   )
 }
 
-const CHANGED_MEANWHILE: GovernanceRefusal = {
+const CHANGED_CONCURRENTLY: GovernanceRefusal = {
   code: 'conflict',
   detail: 'The configuration was changed during its test; try again',
 }
 
 export async function updateNotificationConfiguration(
-  host: NotifyingContext,
+  dependencies: NotificationContext,
   caller: GovernanceCaller,
   request: {
     readonly id: string
     readonly data: v2.NotificationConfigurationUpdateRequest['data']
   },
 ): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
-  const { context } = host
+  const { context } = dependencies
   const { id, data } = request
   const { attributes = {} } = data
   const found = findNotificationConfiguration(context, caller, id)
   if (!found.ok) return found
   const problem = urlProblem(attributes.url)
   if (problem !== undefined) return err(problem)
-  const changed = changedRow(context, found.value, attributes)
+  const changed = applyAttributes(context, found.value, attributes)
   if (isEqual(changed, found.value)) return found
-  const tested = await testedRow(host, changed)
+  const tested = await withTestResult(dependencies, changed)
   if (!tested.ok) return tested
-  const still = findNotificationConfiguration(context, caller, id)
-  if (!still.ok) return still
+  const foundAgain = findNotificationConfiguration(context, caller, id)
+  if (!foundAgain.ok) return foundAgain
   // The test used the receiver of the row before it; other changes are kept.
-  const current = still.value
-  if (!hasSameReceiver(current, found.value)) return err(CHANGED_MEANWHILE)
+  const current = foundAgain.value
+  if (!hasSameReceiver(current, found.value)) return err(CHANGED_CONCURRENTLY)
   const { lastDelivery } = changed.enabled ? tested.value : current
   const updatedMs = context.clock.nowMs()
-  const row = { ...changedRow(context, current, attributes), lastDelivery, updatedMs }
-  await write(context, caller, { action: 'NotificationConfigurationUpdated', row })
+  const row = { ...applyAttributes(context, current, attributes), lastDelivery, updatedMs }
+  await commitConfiguration(context, caller, { action: 'NotificationConfigurationUpdated', row })
   return ok(row)
 }
 
@@ -199,18 +205,18 @@ function hasSameReceiver(
 
 /** Sends a test and stores its result, whether or not it succeeds. */
 export async function verifyNotificationConfiguration(
-  { context, notifier }: NotifyingContext,
+  { context, notifier }: NotificationContext,
   caller: GovernanceCaller,
   id: string,
 ): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
   const found = findNotificationConfiguration(context, caller, id)
   if (!found.ok) return found
   const lastDelivery = await sendNotification(notifier, found.value)
-  const still = findNotificationConfiguration(context, caller, id)
-  if (!still.ok) return still
-  const row = { ...still.value, lastDelivery }
-  await write(context, caller, { action: 'NotificationConfigurationVerified', row })
-  return lastDelivery.successful ? ok(row) : err(refusedBy(lastDelivery))
+  const foundAgain = findNotificationConfiguration(context, caller, id)
+  if (!foundAgain.ok) return foundAgain
+  const row = { ...foundAgain.value, lastDelivery }
+  await commitConfiguration(context, caller, { action: 'NotificationConfigurationVerified', row })
+  return lastDelivery.successful ? ok(row) : err(deliveryProblem(lastDelivery))
 }
 
 export async function deleteNotificationConfiguration(
@@ -224,14 +230,14 @@ export async function deleteNotificationConfiguration(
     action: 'NotificationConfigurationDeleted',
     caller,
     organizationId: found.value.organizationId,
-    subjects: [id],
-    changes: configurationEnd(context.store.tables, id),
+    affectedIds: [id],
+    changes: deleteConfigurationChanges(context.store.tables, id),
   })
   return ok(undefined)
 }
 
-function configurationEnd(tables: Tables, id: string): readonly Change[] {
-  const deliveries = [...tables.notifications.keysIn('configuration', id)]
+function deleteConfigurationChanges(tables: Tables, id: string): readonly Change[] {
+  const deliveries = [...tables.notifications.keysByIndex('configuration', id)]
   return [
     ...deliveries.map((key) => remove('notifications', key)),
     remove('notification_configurations', id),
@@ -243,7 +249,7 @@ interface ConfigurationWrite {
   readonly row: NotificationConfigurationRow
 }
 
-async function write(
+async function commitConfiguration(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { action, row }: ConfigurationWrite,
@@ -252,7 +258,7 @@ async function write(
     action,
     caller,
     organizationId: row.organizationId,
-    subjects: [row.id],
+    affectedIds: [row.id],
     changes: [put('notification_configurations', row)],
   })
 }

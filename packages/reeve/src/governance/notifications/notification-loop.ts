@@ -6,15 +6,21 @@ import type {
   NotificationRow,
 } from '../../model/index.ts'
 import {
-  ENABLED_NOTIFICATIONS,
+  ENABLED_NOTIFICATION_KEY,
   put,
   remove,
-  RETRIED_NOTIFICATIONS,
-  SCHEDULED_WORKSPACES,
+  RETRIED_NOTIFICATION_KEY,
+  SCHEDULED_KEY,
   type Change,
 } from '../../state/index.ts'
-import { isReminded, OCCURRENCE_MS_MAX, occurrencesFor, type Occurrence } from './occurrences.ts'
-import { sendNotification, type Notifier } from './send-notification.ts'
+import {
+  mayNeedReminder,
+  OCCURRENCE_AGE_MS_MAX,
+  occurrencesFor,
+  type Occurrence,
+  sendNotification,
+  type Notifier,
+} from './send-notification.ts'
 
 export interface NotificationLog {
   warn(fields: object, message: string): void
@@ -30,14 +36,14 @@ const POLL_INTERVAL_MS = 30_000
 
 /** Attempts to deliver one occurrence to a failing receiver. */
 const ATTEMPTS_MAX = 5
-const RETRY_MS_FIRST = 15_000
-const RETRY_MS_MAX = retryDelayMs(ATTEMPTS_MAX - 1)
+const FIRST_RETRY_DELAY_MS = 15_000
+const RETRY_DELAY_MS_MAX = retryDelayMs(ATTEMPTS_MAX - 1)
 
 /** Concurrent deliveries. */
-const CONCURRENT_MAX = 8
+const CONCURRENT_DELIVERIES_MAX = 8
 
-/** Records of deliveries are kept for as long as the deliveries could be repeated. */
-const DELIVERY_KEPT_MS = 24 * OCCURRENCE_MS_MAX
+/** Delivery records are kept long enough to prevent repeated deliveries. */
+const DELIVERY_RETENTION_MS = 24 * OCCURRENCE_AGE_MS_MAX
 
 /**
  * Delivers notifications of run and workspace events. Pending deliveries are derived from the rows
@@ -47,9 +53,9 @@ const DELIVERY_KEPT_MS = 24 * OCCURRENCE_MS_MAX
 export class NotificationLoop {
   readonly #options: NotificationLoopOptions
   /** Configurations that may have pending deliveries. */
-  readonly #waiting = new Set<string>()
+  readonly #pendingIds = new Set<string>()
   /** Configurations that are being served. */
-  readonly #served = new Map<string, Promise<void>>()
+  readonly #inProgress = new Map<string, Promise<void>>()
   /** Aborted by `stop`. */
   readonly #stopping = new AbortController()
   #cancelTimer: () => void = () => undefined
@@ -61,18 +67,19 @@ export class NotificationLoop {
 
   start(): void {
     const { store } = this.#options.notifier.context
-    const reset = () => this.#wakeAll()
+    const reset = () => this.#enqueueAll()
     this.#unsubscribes = [
       store.observe('runs', {
-        changed: (_before, after) => after && this.#wakeWorkspace(after.workspaceId),
+        changed: (_before, after) => after && this.#enqueueWorkspace(after.workspaceId),
         reset,
       }),
       store.observe('notification_configurations', {
-        changed: (before, after) => after && isEnabledAnew(before, after) && this.#wake([after.id]),
+        changed: (before, after) =>
+          after && isNewlyEnabled(before, after) && this.#enqueue([after.id]),
         reset,
       }),
     ]
-    this.#wakeAll()
+    this.#enqueueAll()
     this.#schedulePoll()
   }
 
@@ -80,136 +87,143 @@ export class NotificationLoop {
     this.#stopping.abort()
     this.#cancelTimer()
     for (const unsubscribe of this.#unsubscribes) unsubscribe()
-    this.#waiting.clear()
-    await this.work()
+    this.#pendingIds.clear()
+    await this.deliverPending()
   }
 
   /** Performs the pending deliveries. */
-  async work(): Promise<void> {
-    this.#serveWaiting()
-    while (this.#served.size > 0) await Promise.all(this.#served.values())
+  async deliverPending(): Promise<void> {
+    this.#startDeliveries()
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress.values())
   }
 
   get #isStopped(): boolean {
     return this.#stopping.signal.aborted
   }
 
-  #wakeWorkspace(workspaceId: string): void {
+  #enqueueWorkspace(workspaceId: string): void {
     const { tables } = this.#options.notifier.context.store
-    this.#wake(tables.notification_configurations.keysIn('workspace', workspaceId))
+    this.#enqueue(tables.notification_configurations.keysByIndex('workspace', workspaceId))
   }
 
-  #wakeAll(): void {
+  #enqueueAll(): void {
     const { tables } = this.#options.notifier.context.store
-    this.#wake(tables.notification_configurations.keysIn('enabled', ENABLED_NOTIFICATIONS))
+    this.#enqueue(
+      tables.notification_configurations.keysByIndex('enabled', ENABLED_NOTIFICATION_KEY),
+    )
   }
 
   /** Called during a commit; the deliveries start after it. */
-  #wake(ids: Iterable<string>): void {
+  #enqueue(ids: Iterable<string>): void {
     if (this.#isStopped) return
-    for (const id of ids) this.#waiting.add(id)
-    if (this.#waiting.size > 0) void Promise.resolve().then(() => this.#serveWaiting())
+    for (const id of ids) this.#pendingIds.add(id)
+    if (this.#pendingIds.size > 0) void Promise.resolve().then(() => this.#startDeliveries())
   }
 
   #schedulePoll(): void {
     this.#cancelTimer = this.#options.notifier.context.clock.after(POLL_INTERVAL_MS, () => {
       this.#schedulePoll()
-      this.#wakeReminded()
-      this.#wakeRetried()
+      this.#enqueueReminders()
+      this.#enqueueRetries()
     })
   }
 
-  /** Wakes receivers of reminders that may be due, from the smaller of the two indexes. */
-  #wakeReminded(): void {
+  /** Receivers are served independently, so that a slow one delays only its own notifications. */
+  #enqueueReminders(): void {
     const { store, clock } = this.#options.notifier.context
     const { workspaces, notification_configurations: configurations } = store.tables
-    const isNear = (workspaceId: string): boolean => {
+    const isReminderDue = (workspaceId: string): boolean => {
       const workspace = workspaces.find(workspaceId)
-      return workspace !== undefined && isReminded(workspace, clock.nowMs())
+      return workspace !== undefined && mayNeedReminder(workspace, clock.nowMs())
     }
-    const scheduled = workspaces.countIn('scheduled', SCHEDULED_WORKSPACES)
-    if (scheduled < configurations.countIn('reminded', ENABLED_NOTIFICATIONS)) {
-      const near = [...workspaces.keysIn('scheduled', SCHEDULED_WORKSPACES)].filter(isNear)
-      for (const id of near) this.#wakeWorkspace(id)
+    const scheduled = workspaces.countByIndex('scheduled', SCHEDULED_KEY)
+    if (scheduled < configurations.countByIndex('reminded', ENABLED_NOTIFICATION_KEY)) {
+      const workspaceIds = [...workspaces.keysByIndex('scheduled', SCHEDULED_KEY)].filter(
+        isReminderDue,
+      )
+      for (const id of workspaceIds) this.#enqueueWorkspace(id)
     } else {
-      const reminded = configurations.rowsIn('reminded', ENABLED_NOTIFICATIONS)
-      this.#wake(reminded.filter((row) => isNear(row.workspaceId)).map(({ id }) => id))
+      const reminded = configurations.rowsByIndex('reminded', ENABLED_NOTIFICATION_KEY)
+      this.#enqueue(reminded.filter((row) => isReminderDue(row.workspaceId)).map(({ id }) => id))
     }
   }
 
   /** Wakes receivers with a due retry, and deletes retries whose occurrence is too old. */
-  #wakeRetried(): void {
+  #enqueueRetries(): void {
     const { store, clock } = this.#options.notifier.context
     const nowMs = clock.nowMs()
-    const retried = store.tables.notifications.rowsIn('retried', RETRIED_NOTIFICATIONS)
-    const isTooOld = ({ atMs }: NotificationRow) => nowMs - atMs > OCCURRENCE_MS_MAX
-    const old = retried.filter(isTooOld).map(({ id }) => remove('notifications', id))
+    const retried = store.tables.notifications.rowsByIndex('retried', RETRIED_NOTIFICATION_KEY)
+    const isTooOld = ({ atMs }: NotificationRow) => nowMs - atMs > OCCURRENCE_AGE_MS_MAX
+    const expiredChanges = retried.filter(isTooOld).map(({ id }) => remove('notifications', id))
     const due = retried.filter((row) => !isTooOld(row) && isRetryDue(row, nowMs))
-    this.#wake(due.map(({ configurationId }) => configurationId))
-    if (old.length === 0 || !this.#isWritable()) return
+    this.#enqueue(due.map(({ configurationId }) => configurationId))
+    if (expiredChanges.length === 0 || !this.#isWritable()) return
     try {
-      store.commit({ by: 'system', cause: undefined, changes: () => old })
+      store.commit({ by: 'system', cause: undefined, changes: () => expiredChanges })
     } catch (thrown) {
-      this.#failed(thrown)
+      this.#logFault(thrown)
     }
   }
 
   /** Receivers are served independently, so that a slow one delays only its own notifications. */
-  #serveWaiting(): void {
-    while (this.#served.size < CONCURRENT_MAX) {
-      const id = this.#take()
+  #startDeliveries(): void {
+    while (this.#inProgress.size < CONCURRENT_DELIVERIES_MAX) {
+      const id = this.#takePendingId()
       if (id === undefined) return
-      const served = this.#serve(id).finally(() => {
-        this.#served.delete(id)
-        this.#serveWaiting()
+      const served = this.#deliverNext(id).finally(() => {
+        this.#inProgress.delete(id)
+        this.#startDeliveries()
       })
-      this.#served.set(id, served)
+      this.#inProgress.set(id, served)
     }
   }
 
-  #take(): string | undefined {
+  #takePendingId(): string | undefined {
     if (this.#isStopped) return undefined
-    for (const id of this.#waiting) {
-      if (this.#served.has(id)) continue
-      this.#waiting.delete(id)
+    for (const id of this.#pendingIds) {
+      if (this.#inProgress.has(id)) continue
+      this.#pendingIds.delete(id)
       return id
     }
     return undefined
   }
 
   /** Delivers the oldest pending notification of a receiver, which then waits for its next turn. */
-  async #serve(id: string): Promise<void> {
+  async #deliverNext(id: string): Promise<void> {
     const { store } = this.#options.notifier.context
     try {
       // Deriving pending deliveries reads many rows: other work runs between two receivers.
       await setImmediate()
-      const due = this.#next(id)
+      const due = this.#findDue(id)
       if (due === undefined) return
       // The rows may not be durable yet, and may be rolled back.
-      await store.settled()
+      await store.whenDurable()
       const configuration = store.tables.notification_configurations.find(id)
       if (configuration?.enabled !== true || this.#isStopped || !this.#isWritable()) return
       await this.#deliver({ ...due, configuration })
-      this.#wake([id])
+      this.#enqueue([id])
     } catch (thrown) {
-      this.#failed(thrown)
+      this.#logFault(thrown)
     }
   }
 
-  /** Whether a delivery could be recorded. */
+  /** Reports whether deliveries can be recorded. */
   #isWritable(): boolean {
     const { store } = this.#options.notifier.context
     return store.fault === undefined && store.restriction === undefined
   }
 
-  /** The storage failed or the server stops; the next start continues. */
-  #failed(thrown: unknown): void {
+  /** Logs a failure of the storage; the next start of the loop continues. */
+  #logFault(thrown: unknown): void {
     if (!(thrown instanceof Fault)) throw thrown
-    this.#options.log.warn({ err: errorMessage(thrown) }, 'notifications could not be recorded')
+    this.#options.log.warn(
+      { err: errorMessage(thrown) },
+      'recording of notification deliveries failed',
+    )
   }
 
   /** Returns the oldest occurrence that is due for a receiver. */
-  #next(id: string): Due | undefined {
+  #findDue(id: string): DueDelivery | undefined {
     if (this.#isStopped) return undefined
     const { store, clock } = this.#options.notifier.context
     const { notification_configurations: configurations, notifications } = store.tables
@@ -224,7 +238,7 @@ export class NotificationLoop {
     return undefined
   }
 
-  async #deliver(due: Due): Promise<void> {
+  async #deliver(due: DueDelivery): Promise<void> {
     const { notifier } = this.#options
     const { store } = notifier.context
     const { configuration, occurrence } = due
@@ -239,45 +253,48 @@ export class NotificationLoop {
       cause: undefined,
       changes: () => [
         put('notification_configurations', { ...current, lastDelivery: delivery }),
-        put('notifications', deliveredRow(due, delivery)),
-        ...this.#expired(current, delivery.atMs),
+        put('notifications', toNotificationRow(due, delivery)),
+        ...this.#deleteExpiredChanges(current, delivery.atMs),
       ],
     }).durable
   }
 
-  /** Old records of a receiver; determined once an hour, because it reads all of them. */
-  #expired({ id, lastDelivery }: NotificationConfigurationRow, nowMs: number): readonly Change[] {
+  /** Deletes expired records of a receiver. This reads all of them, so it is done once an hour. */
+  #deleteExpiredChanges(
+    { id, lastDelivery }: NotificationConfigurationRow,
+    nowMs: number,
+  ): readonly Change[] {
     if (lastDelivery !== null && hourOf(lastDelivery.atMs) === hourOf(nowMs)) return []
     return this.#options.notifier.context.store.tables.notifications
-      .rowsIn('configuration', id)
-      .filter(({ atMs }) => nowMs - atMs > DELIVERY_KEPT_MS)
+      .rowsByIndex('configuration', id)
+      .filter(({ atMs }) => nowMs - atMs > DELIVERY_RETENTION_MS)
       .map((row) => remove('notifications', row.id))
   }
 }
 
 function hourOf(ms: number): number {
-  return Math.floor(ms / OCCURRENCE_MS_MAX)
+  return Math.floor(ms / OCCURRENCE_AGE_MS_MAX)
 }
 
-/** Whether a configuration was created or enabled, or has a new trigger. */
-function isEnabledAnew(
+/** Reports whether a configuration was created or enabled, or has a new trigger. */
+function isNewlyEnabled(
   before: NotificationConfigurationRow | undefined,
   after: NotificationConfigurationRow,
 ): boolean {
   return before?.enabled !== after.enabled || before.enabledMs !== after.enabledMs
 }
 
-/** 15 s, 1 min, 4 min, 16 min. */
+/** Delays of 15 s, 1 min, 4 min and 16 min. */
 function retryDelayMs(attempts: number): number {
-  return RETRY_MS_FIRST * 4 ** (attempts - 1)
+  return FIRST_RETRY_DELAY_MS * 4 ** (attempts - 1)
 }
 
 /** A retry that is too far in the future was scheduled by a clock that was ahead. */
 function isRetryDue({ retryMs }: NotificationRow, nowMs: number): boolean {
-  return retryMs !== null && (retryMs <= nowMs || retryMs > nowMs + RETRY_MS_MAX)
+  return retryMs !== null && (retryMs <= nowMs || retryMs > nowMs + RETRY_DELAY_MS_MAX)
 }
 
-interface Due {
+interface DueDelivery {
   readonly configuration: NotificationConfigurationRow
   readonly occurrence: Occurrence
   /** Number of attempts so far. */
@@ -288,10 +305,13 @@ function notificationId({ id }: NotificationConfigurationRow, { key }: Occurrenc
   return `${id} ${key}`
 }
 
-function deliveredRow(due: Due, { successful, atMs }: NotificationDelivery): NotificationRow {
+function toNotificationRow(
+  due: DueDelivery,
+  { successful, atMs }: NotificationDelivery,
+): NotificationRow {
   const { configuration, occurrence } = due
   const attempts = due.attempts + 1
-  const isOver = successful || attempts >= ATTEMPTS_MAX
+  const isFinished = successful || attempts >= ATTEMPTS_MAX
   return {
     id: notificationId(configuration, occurrence),
     organizationId: configuration.organizationId,
@@ -299,6 +319,6 @@ function deliveredRow(due: Due, { successful, atMs }: NotificationDelivery): Not
     configurationId: configuration.id,
     attempts,
     atMs,
-    retryMs: isOver ? null : atMs + retryDelayMs(attempts),
+    retryMs: isFinished ? null : atMs + retryDelayMs(attempts),
   }
 }

@@ -1,70 +1,83 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type OrganizationMembershipRow,
   type UserRow,
 } from '../../model/index.ts'
-import { foldName, put, scopedKey } from '../../state/index.ts'
+import { normalizeName, put, scopedKey } from '../../state/index.ts'
 import { isReservedUsername, isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { ListPart } from '../list-index.ts'
+import type { ListPage } from '../list-index.ts'
 import { organizationPermissions, teamRights } from '../permissions.ts'
-import { findSeat, seatIn, type Seat } from '../standing.ts'
-import { isLastOwner, membershipEnd } from './membership-end.ts'
+import {
+  findOrganization,
+  findOrganizationById,
+  type VisibleOrganization,
+} from '../authorization.ts'
+import { isLastOwner, deleteMembershipChanges } from '../cascade.ts'
 
 export interface MembershipSearch {
   readonly organizationName: string
-  readonly part?: string | undefined
+  readonly search?: string | undefined
   readonly status?: OrganizationMembershipRow['status'] | undefined
   readonly emails?: readonly string[] | undefined
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
 /** Returns the members of an organization, by email address. */
 export function listMemberships(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: MembershipSearch,
-): Result<ListPart, GovernanceRefusal> {
-  const seat = findSeat(context, caller, wish.organizationName)
-  if (!seat.ok) return seat
-  const { id: scope } = seat.value.organization
-  const { part: search, skip, take } = wish
-  const within = matching(context, scope, wish)
-  return ok(context.lists.memberships.page({ scope, order: 'name', search, within, skip, take }))
+  request: MembershipSearch,
+): Result<ListPage, GovernanceRefusal> {
+  const found = findOrganization(context, caller, request.organizationName)
+  if (!found.ok) return found
+  const { id: scope } = found.value.organization
+  const { search, offset, limit } = request
+  const restrictTo = matchingIds(context, scope, request)
+  return ok(
+    context.lists.memberships.page({
+      scope,
+      order: 'name',
+      search,
+      restrictTo,
+      skip: offset,
+      take: limit,
+    }),
+  )
 }
 
-function matching(
+function matchingIds(
   { store }: GovernanceContext,
   organizationId: string,
   { status, emails }: MembershipSearch,
 ): ReadonlySet<string> | undefined {
   if (status === undefined && emails === undefined) return undefined
-  const wanted = emails === undefined ? undefined : new Set(emails.map(foldName))
-  const rows = store.tables.organization_memberships.rowsIn('organization', organizationId)
-  const left = rows.filter(
+  const foldedEmails = emails === undefined ? undefined : new Set(emails.map(normalizeName))
+  const rows = store.tables.organization_memberships.rowsByIndex('organization', organizationId)
+  const matches = rows.filter(
     (row) =>
       (status === undefined || row.status === status) &&
-      (wanted === undefined || wanted.has(foldName(row.email))),
+      (foldedEmails === undefined || foldedEmails.has(normalizeName(row.email))),
   )
-  return new Set(left.map(({ id }) => id))
+  return new Set(matches.map(({ id }) => id))
 }
 
 /** Returns the organization if the caller may manage its members. */
-export function findMemberManager(
+export function findOrganizationToManageMembers(
   context: GovernanceContext,
   caller: GovernanceCaller,
   organizationName: string,
-): Result<Seat, GovernanceRefusal> {
-  const seat = findSeat(context, caller, organizationName)
-  if (!seat.ok) return seat
-  return organizationPermissions(seat.value.standing)['can-manage-users'] ? seat : err(UNSEEN)
+): Result<VisibleOrganization, GovernanceRefusal> {
+  const found = findOrganization(context, caller, organizationName)
+  if (!found.ok) return found
+  return organizationPermissions(found.value.role)['can-manage-users'] ? found : err(NOT_FOUND)
 }
 
 /**
@@ -79,22 +92,26 @@ export async function inviteMember(
     readonly data: v2.OrganizationMembershipCreateRequest['data']
   },
 ): Promise<Result<OrganizationMembershipRow, GovernanceRefusal>> {
-  const seat = findMemberManager(context, caller, request.organizationName)
-  if (!seat.ok) return seat
-  const { organization } = seat.value
+  const found = findOrganizationToManageMembers(context, caller, request.organizationName)
+  if (!found.ok) return found
+  const { organization } = found.value
   const { email } = request.data.attributes
   const teamIds = (request.data.relationships?.teams?.data ?? []).map(({ id }) => id)
   const { tables } = context.store
-  const [known] = tables.users.keysIn('email', foldName(email))
+  const [existingUserId] = tables.users.keysByIndex('email', normalizeName(email))
   const problems = [
-    ...(known !== undefined &&
-    tables.organization_memberships.countIn('pair', scopedKey(organization.id, known)) > 0
+    ...(existingUserId !== undefined &&
+    tables.organization_memberships.countByIndex(
+      'pair',
+      scopedKey(organization.id, existingUserId),
+    ) > 0
       ? [{ pointer: '/data/attributes/email', detail: 'Email has already been taken' }]
       : []),
-    ...teamProblems(context, seat.value, teamIds),
+    ...teamProblems(context, found.value, teamIds),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const user = known === undefined ? invitedUser(context, email) : tables.users.get(known)
+  const user =
+    existingUserId === undefined ? newInvitedUser(context, email) : tables.users.get(existingUserId)
   const membership: OrganizationMembershipRow = {
     id: newId(context.ids, 'organization-memberships'),
     organizationId: organization.id,
@@ -108,9 +125,9 @@ export async function inviteMember(
     action: 'MembershipCreated',
     caller,
     organizationId,
-    subjects: [membershipId],
+    affectedIds: [membershipId],
     changes: [
-      ...(known === undefined ? [put('users', user)] : []),
+      ...(existingUserId === undefined ? [put('users', user)] : []),
       put('organization_memberships', membership),
       ...[...new Set(teamIds)].map((teamId) =>
         put('team_memberships', { teamId, membershipId, organizationId, userId }),
@@ -123,13 +140,13 @@ export async function inviteMember(
 /** A team that the caller may not manage is reported like an unknown one. */
 function teamProblems(
   { store }: GovernanceContext,
-  { organization, standing }: Seat,
+  { organization, role }: VisibleOrganization,
   teamIds: readonly string[],
 ): readonly AttributeProblem[] {
   return teamIds.flatMap((id, i) => {
     const team = store.tables.teams.find(id)
     if (team?.organizationId === organization.id) {
-      const { read, updateMembers } = teamRights(standing, team)
+      const { read, updateMembers } = teamRights(role, team)
       if (read && updateMembers) return []
     }
     const pointer = `/data/relationships/teams/data/${i}`
@@ -138,18 +155,18 @@ function teamProblems(
 }
 
 /** Maximum length of a username before a unique suffix is added. */
-const USERNAME_STEM_CHARS = 60
+const USERNAME_STEM_LENGTH_MAX = 60
 
-function invitedUser({ ids, clock, store }: GovernanceContext, email: string): UserRow {
+function newInvitedUser({ ids, clock, store }: GovernanceContext, email: string): UserRow {
   const stem = email
     .slice(0, email.indexOf('@'))
     .replaceAll(/[^A-Za-z0-9_-]/g, '-')
-    .slice(0, USERNAME_STEM_CHARS)
+    .slice(0, USERNAME_STEM_LENGTH_MAX)
   const id = newId(ids, 'users')
   const isFree =
     stem !== '' &&
     !isReservedUsername(stem) &&
-    store.tables.users.countIn('username', foldName(stem)) === 0
+    store.tables.users.countByIndex('username', normalizeName(stem)) === 0
   const username = isFree ? stem : `${stem}-${id.slice('user-'.length)}`
   return { id, username, email, isAdmin: false, createdMs: clock.nowMs() }
 }
@@ -161,19 +178,19 @@ export function findMembership(
   id: string,
 ): Result<OrganizationMembershipRow, GovernanceRefusal> {
   const row = context.store.tables.organization_memberships.find(id)
-  if (row === undefined) return err(UNSEEN)
+  if (row === undefined) return err(NOT_FOUND)
   if (caller.kind === 'user' && caller.userId === row.userId) return ok(row)
-  const seat = seatIn(context, caller, row.organizationId)
-  return seat.ok ? ok(row) : seat
+  const found = findOrganizationById(context, caller, row.organizationId)
+  return found.ok ? ok(row) : found
 }
 
 /** Returns the caller's own memberships in all organizations. */
-export function ownMemberships(
+export function listOwnMemberships(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
 ): Result<readonly OrganizationMembershipRow[], GovernanceRefusal> {
-  if (caller.kind !== 'user') return err(UNSEEN)
-  return ok(store.tables.organization_memberships.rowsIn('user', caller.userId))
+  if (caller.kind !== 'user') return err(NOT_FOUND)
+  return ok(store.tables.organization_memberships.rowsByIndex('user', caller.userId))
 }
 
 /** Accepts an invitation; only the invited user may do so. */
@@ -185,7 +202,7 @@ export async function acceptMembership(
   const found = findMembership(context, caller, id)
   if (!found.ok) return found
   const row = found.value
-  if (caller.kind !== 'user' || caller.userId !== row.userId) return err(UNSEEN)
+  if (caller.kind !== 'user' || caller.userId !== row.userId) return err(NOT_FOUND)
   if (row.status === 'active')
     return err({ code: 'conflict', detail: 'The membership is active already.' })
   const accepted = { ...row, status: 'active' } as const
@@ -193,7 +210,7 @@ export async function acceptMembership(
     action: 'MembershipAccepted',
     caller,
     organizationId: row.organizationId,
-    subjects: [id],
+    affectedIds: [id],
     changes: [put('organization_memberships', accepted)],
   })
   return ok(accepted)
@@ -211,7 +228,7 @@ export async function deleteMembership(
   if (!found.ok) return found
   const row = found.value
   const { tables } = context.store
-  if (!mayRemove(context, caller, row)) return err(UNSEEN)
+  if (!mayRemoveMember(context, caller, row)) return err(NOT_FOUND)
   if (isLastOwner(tables, row))
     return err({
       code: 'unprocessable',
@@ -221,25 +238,25 @@ export async function deleteMembership(
     action: 'MembershipDeleted',
     caller,
     organizationId: row.organizationId,
-    subjects: [id],
-    changes: membershipEnd(tables, id),
+    affectedIds: [id],
+    changes: deleteMembershipChanges(tables, id),
   })
   return ok(undefined)
 }
 
-function mayRemove(
+function mayRemoveMember(
   context: GovernanceContext,
   caller: GovernanceCaller,
   row: OrganizationMembershipRow,
 ): boolean {
   if (isSiteAdministrator(caller) || caller.userId === row.userId) return true
-  const seat = seatIn(context, caller, row.organizationId)
-  if (!seat.ok) return false
-  const { standing, organization } = seat.value
-  if (!organizationPermissions(standing)['can-manage-users']) return false
+  const found = findOrganizationById(context, caller, row.organizationId)
+  if (!found.ok) return false
+  const { role, organization } = found.value
+  if (!organizationPermissions(role)['can-manage-users']) return false
   // Only an owner may remove an owner.
   const isOwner = context.store.tables.team_memberships.has(
     scopedKey(organization.ownersTeamId, row.id),
   )
-  return standing.isOwner || !isOwner
+  return role.isOwner || !isOwner
 }

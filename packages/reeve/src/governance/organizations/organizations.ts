@@ -2,22 +2,22 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type OrganizationRow,
   type ProjectRow,
   type TeamRow,
 } from '../../model/index.ts'
-import { foldName, put, type Change, type Tables } from '../../state/index.ts'
+import { normalizeName, put, type Change, type Tables } from '../../state/index.ts'
 import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import { SITE_SCOPE, type GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { ListPart } from '../list-index.ts'
+import type { ListPage } from '../list-index.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { findSeat, standingIn, type Seat } from '../standing.ts'
-import { organizationEnd } from './organization-end.ts'
+import { findOrganization, organizationRole, type VisibleOrganization } from '../authorization.ts'
+import { deleteOrganizationChanges } from '../cascade.ts'
 
 type Attributes = NonNullable<v2.OrganizationUpdateRequest['data']['attributes']>
 type Relationships = v2.OrganizationUpdateRequest['data']['relationships']
@@ -37,25 +37,25 @@ export async function createOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { attributes, relationships }: v2.OrganizationCreateRequest['data'],
-): Promise<Result<Seat, GovernanceRefusal>> {
-  if (!mayCreateOrganizations(caller)) return err(UNSEEN)
+): Promise<Result<VisibleOrganization, GovernanceRefusal>> {
+  if (!mayCreateOrganizations(caller)) return err(NOT_FOUND)
   const problems = organizationProblems(context, { attributes, relationships, id: undefined })
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const made = newOrganization(context, attributes)
+  const created = newOrganization(context, attributes)
   await commitWrite(context, {
     action: 'OrganizationCreated',
     caller,
-    organizationId: made.organization.id,
-    subjects: [made.organization.id],
+    organizationId: created.organization.id,
+    affectedIds: [created.organization.id],
     changes: [
-      put('organizations', made.organization),
-      put('teams', made.owners),
-      put('projects', made.defaultProject),
-      ...ownerChanges(context, caller, made.owners),
+      put('organizations', created.organization),
+      put('teams', created.owners),
+      put('projects', created.defaultProject),
+      ...ownerChanges(context, caller, created.owners),
     ],
   })
-  const { organization } = made
-  return ok({ organization, standing: standingIn(context, caller, organization) })
+  const { organization } = created
+  return ok({ organization, role: organizationRole(context, caller, organization) })
 }
 
 interface NewOrganization {
@@ -97,7 +97,7 @@ function newOrganization(
     defaultProjectId: defaultProject.id,
     ownersTeamId: owners.id,
     ...DEFAULT_SETTINGS,
-    ...settingsOf(attributes),
+    ...toSettings(attributes),
   }
   return { organization, owners, defaultProject }
 }
@@ -113,15 +113,15 @@ const DEFAULT_SETTINGS = {
 } as const satisfies Partial<OrganizationRow>
 
 /** Returns the settings in a request. */
-function settingsOf(given: Attributes): Partial<OrganizationRow> {
+function toSettings(attributes: Attributes): Partial<OrganizationRow> {
   const pairs: readonly (readonly [keyof OrganizationRow, unknown])[] = [
-    ['allowForceDeleteWorkspaces', given['allow-force-delete-workspaces']],
-    ['defaultExecutionMode', given['default-execution-mode']],
-    ['userTokensEnabled', given['user-tokens-enabled']],
-    ['requireOverrideComment', given['require-override-comment']],
-    ['sessionTimeout', given['session-timeout']],
-    ['sessionRemember', given['session-remember']],
-    ['collaboratorAuthPolicy', given['collaborator-auth-policy']],
+    ['allowForceDeleteWorkspaces', attributes['allow-force-delete-workspaces']],
+    ['defaultExecutionMode', attributes['default-execution-mode']],
+    ['userTokensEnabled', attributes['user-tokens-enabled']],
+    ['requireOverrideComment', attributes['require-override-comment']],
+    ['sessionTimeout', attributes['session-timeout']],
+    ['sessionRemember', attributes['session-remember']],
+    ['collaboratorAuthPolicy', attributes['collaborator-auth-policy']],
   ]
   // The request schema guarantees the type of each value.
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
@@ -152,7 +152,7 @@ function ownerChanges(
   ]
 }
 
-interface OrganizationWish {
+interface OrganizationInput {
   readonly id: string | undefined
   readonly attributes: Attributes
   readonly relationships: Relationships
@@ -160,13 +160,13 @@ interface OrganizationWish {
 
 function organizationProblems(
   { store }: GovernanceContext,
-  { id, attributes, relationships }: OrganizationWish,
+  { id, attributes, relationships }: OrganizationInput,
 ): readonly AttributeProblem[] {
   const problems: AttributeProblem[] = []
   const { name } = attributes
-  const [taken] =
-    name === undefined ? [] : store.tables.organizations.keysIn('name', foldName(name))
-  if (taken !== undefined && taken !== id)
+  const [existingId] =
+    name === undefined ? [] : store.tables.organizations.keysByIndex('name', normalizeName(name))
+  if (existingId !== undefined && existingId !== id)
     problems.push({ pointer: '/data/attributes/name', detail: 'Name has already been taken' })
   // Agent pools are not supported; clients match on these two texts.
   const pointer = '/data/relationships/default-agent-pool'
@@ -189,10 +189,10 @@ export async function updateOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { name, data }: { readonly name: string; readonly data: v2.OrganizationUpdateRequest['data'] },
-): Promise<Result<Seat, GovernanceRefusal>> {
-  const seat = findOwnedOrganization(context, caller, name)
-  if (!seat.ok) return seat
-  const { organization: before } = seat.value
+): Promise<Result<VisibleOrganization, GovernanceRefusal>> {
+  const found = findUpdatableOrganization(context, caller, name)
+  if (!found.ok) return found
+  const { organization: before } = found.value
   const { attributes = {}, relationships } = data
   const problems = organizationProblems(context, { id: before.id, attributes, relationships })
   if (problems.length > 0) return err({ code: 'invalid', problems })
@@ -200,27 +200,27 @@ export async function updateOrganization(
     ...before,
     name: attributes.name ?? before.name,
     email: attributes.email ?? before.email,
-    ...settingsOf(attributes),
+    ...toSettings(attributes),
   }
   await commitWrite(context, {
     action: 'OrganizationUpdated',
     caller,
     organizationId: before.id,
-    subjects: [before.id],
+    affectedIds: [before.id],
     changes: isEqual(before, organization) ? [] : [put('organizations', organization)],
   })
-  return ok({ ...seat.value, organization })
+  return ok({ ...found.value, organization })
 }
 
 /** Returns the organization with this name if the caller may change it. */
-export function findOwnedOrganization(
+export function findUpdatableOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
   name: string,
-): Result<Seat, GovernanceRefusal> {
-  const seat = findSeat(context, caller, name)
-  if (!seat.ok) return seat
-  return organizationPermissions(seat.value.standing)['can-update'] ? seat : err(UNSEEN)
+): Result<VisibleOrganization, GovernanceRefusal> {
+  const found = findOrganization(context, caller, name)
+  if (!found.ok) return found
+  return organizationPermissions(found.value.role)['can-update'] ? found : err(NOT_FOUND)
 }
 
 /** Deletes an organization with all its contents. */
@@ -229,16 +229,16 @@ export async function deleteOrganization(
   caller: GovernanceCaller,
   name: string,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seat = findSeat(context, caller, name)
-  if (!seat.ok) return seat
-  if (!organizationPermissions(seat.value.standing)['can-destroy']) return err(UNSEEN)
-  const { id } = seat.value.organization
+  const found = findOrganization(context, caller, name)
+  if (!found.ok) return found
+  if (!organizationPermissions(found.value.role)['can-destroy']) return err(NOT_FOUND)
+  const { id } = found.value.organization
   await commitWrite(context, {
     action: 'OrganizationDeleted',
     caller,
     organizationId: id,
-    subjects: [id],
-    changes: organizationEnd(context.store.tables, id),
+    affectedIds: [id],
+    changes: deleteOrganizationChanges(context.store.tables, id),
   })
   return ok(undefined)
 }
@@ -247,30 +247,31 @@ export interface OrganizationSearch {
   readonly name?: string | undefined
   readonly email?: string | undefined
   /** Matches either attribute. */
-  readonly any?: string | undefined
-  readonly skip: number
-  readonly take: number
+  readonly nameOrEmail?: string | undefined
+  readonly offset: number
+  readonly limit: number
 }
 
 /** Lists the organizations visible to the caller, by name. */
 export function listOrganizations(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: OrganizationSearch,
-): ListPart {
-  const visible = organizationsOf(context, caller)
+  request: OrganizationSearch,
+): ListPage {
+  const visible = visibleOrganizationIds(context, caller)
   return context.lists.organizations.page({
     scope: SITE_SCOPE,
     order: 'name',
-    search: wish.any,
-    within: wish.any === undefined ? narrowed(context, visible, wish) : visible,
-    skip: wish.skip,
-    take: wish.take,
+    search: request.nameOrEmail,
+    restrictTo:
+      request.nameOrEmail === undefined ? filterByNameAndEmail(context, visible, request) : visible,
+    skip: request.offset,
+    take: request.limit,
   })
 }
 
 /** Undefined means all organizations. */
-function organizationsOf(
+function visibleOrganizationIds(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
 ): ReadonlySet<string> | undefined {
@@ -278,7 +279,7 @@ function organizationsOf(
     case 'site':
       return undefined
     case 'user':
-      return organizationsOfUser(store.tables, caller)
+      return organizationIdsOfUser(store.tables, caller)
     case 'audit-trails':
       // An audit trail token sees nothing else of the organization.
       return new Set()
@@ -291,29 +292,33 @@ function organizationsOf(
  * Returns the organizations that accept user tokens: those of the user, or all for an
  * administrator.
  */
-function organizationsOfUser(
+function organizationIdsOfUser(
   { organizations, organization_memberships: memberships }: Tables,
   { userId, isAdmin }: Extract<GovernanceCaller, { kind: 'user' }>,
 ): ReadonlySet<string> | undefined {
-  const seats = memberships.rowsIn('user', userId).filter(({ status }) => status === 'active')
-  const ids = isAdmin ? organizations.keys() : seats.map(({ organizationId }) => organizationId)
-  const open = [...ids].filter((id) => organizations.find(id)?.userTokensEnabled === true)
-  return open.length === organizations.size ? undefined : new Set(open)
+  const activeMemberships = memberships
+    .rowsByIndex('user', userId)
+    .filter(({ status }) => status === 'active')
+  const ids = isAdmin
+    ? organizations.keys()
+    : activeMemberships.map(({ organizationId }) => organizationId)
+  const accepting = [...ids].filter((id) => organizations.find(id)?.userTokensEnabled === true)
+  return accepting.length === organizations.size ? undefined : new Set(accepting)
 }
 
-function narrowed(
+function filterByNameAndEmail(
   { store }: GovernanceContext,
   visible: ReadonlySet<string> | undefined,
   { name, email }: OrganizationSearch,
 ): ReadonlySet<string> | undefined {
   if (name === undefined && email === undefined) return visible
   const { organizations } = store.tables
-  const left = new Set<string>()
+  const matching = new Set<string>()
   for (const id of visible ?? organizations.keys()) {
     const row = organizations.find(id)
     if (row === undefined) continue
-    const hasName = foldName(row.name).includes(foldName(name ?? ''))
-    if (hasName && foldName(row.email).includes(foldName(email ?? ''))) left.add(id)
+    const hasName = normalizeName(row.name).includes(normalizeName(name ?? ''))
+    if (hasName && normalizeName(row.email).includes(normalizeName(email ?? ''))) matching.add(id)
   }
-  return left
+  return matching
 }

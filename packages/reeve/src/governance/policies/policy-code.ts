@@ -3,23 +3,28 @@ import { createHash } from 'node:crypto'
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type PolicyCode,
   type PolicyCodeRow,
   type RunPolicyRow,
 } from '../../model/index.ts'
-import { organizationTenant } from '../../policy/index.ts'
-import { compareCreation, policyCodeKey, put, remove, type Tables } from '../../state/index.ts'
+import {
+  type Diagnostic,
+  type EvaluationOrigin,
+  organizationTenant,
+  type PolicyDefinition,
+  type PolicyEngine,
+} from '../../policy/index.ts'
+import { compareCreation, policyCodeBlobKey, put, remove, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { readPolicyCode } from '../policy-sets/applying-sets.ts'
-import { diagnosePolicy } from './diagnose-policy.ts'
-import { findPolicy, type SeenPolicy } from './find-policy.ts'
+import { readPolicyCode } from '../policy-sets/applicable-sets.ts'
+import { findPolicy, type VisiblePolicy } from './find-policy.ts'
 
-export interface CodeUpload {
+interface CodeUpload {
   readonly policyId: string
   readonly bytes: Uint8Array
   /** Rejects code that does not compile, instead of storing it with its diagnostics. */
@@ -31,26 +36,26 @@ export async function uploadPolicyCode(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { policyId, bytes, isStrict }: CodeUpload,
-): Promise<Result<SeenPolicy, GovernanceRefusal>> {
-  const right = { policyId, right: 'update' } as const
-  const first = findPolicy(context, caller, right)
+): Promise<Result<VisiblePolicy, GovernanceRefusal>> {
+  const lookup = { policyId, right: 'update' } as const
+  const first = findPolicy(context, caller, lookup)
   if (!first.ok) return first
-  const text = codeText(bytes)
+  const text = decodePolicyCode(bytes)
   if (!text.ok) return err({ code: 'unprocessable', detail: text.error })
   const origin = { tenant: organizationTenant(first.value.organization.id) }
-  const tried = { ...first.value.policy, code: text.value }
-  const diagnostics = await diagnosePolicy(context, tried, origin)
+  const candidate = { ...first.value.policy, code: text.value }
+  const diagnostics = await diagnosePolicy(context, candidate, origin)
   if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
-    return err({ code: 'unprocessable', detail: diagnosticsText(diagnostics) })
+    return err({ code: 'unprocessable', detail: formatPolicyErrors(diagnostics) })
   // The record may have been changed while the code was compiled.
-  const seen = findPolicy(context, caller, right)
-  if (!seen.ok) return seen
-  const { policy: before, organization } = seen.value
+  const found = findPolicy(context, caller, lookup)
+  if (!found.ok) return found
+  const { policy: before, organization } = found.value
   const sha256 = sha256Of(bytes)
   const nowMs = context.clock.nowMs()
   // Uploading the same text again creates no new version.
-  const known = before.code?.sha256 === sha256 ? before.code.id : undefined
-  const codeId = known ?? newId(context.ids, 'policy-versions')
+  const existingId = before.code?.sha256 === sha256 ? before.code.id : undefined
+  const codeId = existingId ?? newId(context.ids, 'policy-versions')
   const code: PolicyCode = { id: codeId, bytes: bytes.length, sha256, diagnostics }
   const policy: RunPolicyRow = { ...before, code, updatedMs: nowMs }
   const row: PolicyCodeRow = {
@@ -67,18 +72,20 @@ export async function uploadPolicyCode(
     action: 'PolicyUploaded',
     caller,
     organizationId: organization.id,
-    subjects: [policyId],
+    affectedIds: [policyId],
     changes: [
       put('run_policies', policy),
-      ...(known === undefined ? [put('policy_codes', row), ...forgotten(tables, policyId)] : []),
+      ...(existingId === undefined
+        ? [put('policy_codes', row), ...pruneVersionsChanges(tables, policyId)]
+        : []),
     ],
-    blobs: isKept(tables, sha256) ? [] : [{ key: policyCodeKey(sha256), bytes }],
+    blobs: isCodeStored(tables, sha256) ? [] : [{ key: policyCodeBlobKey(sha256), bytes }],
   })
-  return ok({ ...seen.value, policy })
+  return ok({ ...found.value, policy })
 }
 
 /** Decodes the code, or returns why it is not text. */
-function codeText(bytes: Uint8Array): Result<string, string> {
+function decodePolicyCode(bytes: Uint8Array): Result<string, string> {
   if (!isUtf8(bytes)) return err('Policy code must be UTF-8 text')
   if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
   return ok(new TextDecoder().decode(bytes))
@@ -89,11 +96,11 @@ function sha256Of(bytes: Uint8Array): string {
 }
 
 /** Reports whether the text is stored already, for any policy. */
-export function isKept(tables: Tables, sha256: string): boolean {
-  return tables.policy_codes.countIn('blob', policyCodeKey(sha256)) > 0
+export function isCodeStored(tables: Tables, sha256: string): boolean {
+  return tables.policy_codes.countByIndex('blob', policyCodeBlobKey(sha256)) > 0
 }
 
-export function diagnosticsText(diagnostics: readonly v2.PolicyDiagnostic[]): string {
+export function formatPolicyErrors(diagnostics: readonly v2.PolicyDiagnostic[]): string {
   return diagnostics
     .filter(({ severity }) => severity === 'error')
     .map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`)
@@ -101,23 +108,23 @@ export function diagnosticsText(diagnostics: readonly v2.PolicyDiagnostic[]): st
 }
 
 /** Returns the versions of a policy to delete before another one is added. */
-function forgotten(tables: Tables, policyId: string) {
-  return policyVersions(tables, policyId)
+function pruneVersionsChanges(tables: Tables, policyId: string) {
+  return listCodeVersions(tables, policyId)
     .slice(v2.POLICY_VERSIONS_KEPT_MAX - 1)
     .map(({ id }) => remove('policy_codes', id))
 }
 
 /** Returns the stored versions of a policy, newest first. */
-export function policyVersions(tables: Tables, policyId: string): readonly PolicyCodeRow[] {
+export function listCodeVersions(tables: Tables, policyId: string): readonly PolicyCodeRow[] {
   const { policy_codes: codes } = tables
-  return [...codes.keysIn('owner', policyId)]
+  return [...codes.keysByIndex('owner', policyId)]
     .map((key) => ({ key, createIndex: codes.createIndexOf(key) ?? 0 }))
     .toSorted((a, b) => compareCreation(b, a))
     .map(({ key }) => codes.get(key))
 }
 
 /** One version of a policy with its bytes. */
-export interface DownloadedCode extends SeenPolicy {
+interface PolicyCodeDownload extends VisiblePolicy {
   readonly sha256: string
   /** Reads the bytes on demand. */
   readonly read: () => Promise<Uint8Array | undefined>
@@ -128,24 +135,24 @@ export function findPolicyCode(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { policyId, versionId }: { readonly policyId: string; readonly versionId?: string | undefined },
-): Result<DownloadedCode, GovernanceRefusal> {
-  const seen = findPolicy(context, caller, { policyId, right: 'read' })
-  if (!seen.ok) return seen
+): Result<PolicyCodeDownload, GovernanceRefusal> {
+  const found = findPolicy(context, caller, { policyId, right: 'read' })
+  if (!found.ok) return found
   const { store } = context
-  const id = versionId ?? seen.value.policy.code?.id
+  const id = versionId ?? found.value.policy.code?.id
   const row = id === undefined ? undefined : store.tables.policy_codes.find(id)
-  if (row === undefined || row.ownerId !== policyId) return err(UNSEEN)
+  if (row === undefined || row.ownerId !== policyId) return err(NOT_FOUND)
   const { sha256 } = row
   const read = async (): Promise<Uint8Array | undefined> => {
     // A row becomes visible slightly before its blob is durable.
-    await store.settled()
-    return await store.readBlob(policyCodeKey(sha256))
+    await store.whenDurable()
+    return await store.readBlob(policyCodeBlobKey(sha256))
   }
-  return ok({ ...seen.value, sha256, read })
+  return ok({ ...found.value, sha256, read })
 }
 
 /** Compiles the code of a changed record again, because the diagnostics depend on the query too. */
-export async function rediagnosed(
+export async function refreshDiagnostics(
   context: GovernanceContext,
   before: RunPolicyRow,
   after: RunPolicyRow,
@@ -157,4 +164,26 @@ export async function rediagnosed(
   if (text === undefined) return code
   const origin = { tenant: organizationTenant(after.organizationId) }
   return { ...code, diagnostics: await diagnosePolicy(context, { ...after, code: text }, origin) }
+}
+
+/** Diagnostics that are stored with a policy. */
+const DIAGNOSTICS_MAX = 50
+
+const EMPTY_POLICY_WARNING: Diagnostic = {
+  severity: 'warning',
+  message: 'the policy is empty',
+  line: 1,
+  column: 1,
+}
+
+/** Compiles the code of a policy and returns its diagnostics. */
+export async function diagnosePolicy(
+  { policyEngine }: { readonly policyEngine: Pick<PolicyEngine, 'diagnose'> },
+  { name, kind, query, code }: PolicyDefinition,
+  origin: EvaluationOrigin,
+): Promise<readonly Diagnostic[]> {
+  // Empty code is stored with a warning; its evaluation is `errored`.
+  if (code.trim() === '') return [EMPTY_POLICY_WARNING]
+  const diagnostics = await policyEngine.diagnose({ name, kind, query, code }, origin)
+  return diagnostics.slice(0, DIAGNOSTICS_MAX)
 }

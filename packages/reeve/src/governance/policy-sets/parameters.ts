@@ -1,9 +1,9 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type PolicySetParameterRow,
@@ -13,25 +13,24 @@ import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { PolicyRight } from '../policies/find-policy.ts'
-import { findPolicySet, type SeenPolicySet } from './find-policy-set.ts'
+import { findPolicySet, type PolicyRight, type VisiblePolicySet } from '../policies/find-policy.ts'
 
-export interface ParameterPath {
+export interface ParameterRef {
   readonly policySetId: string
   readonly parameterId: string
 }
 
-export interface SeenParameter extends SeenPolicySet {
+export interface VisibleParameter extends VisiblePolicySet {
   readonly parameter: PolicySetParameterRow
 }
 
 /** All parameters of a set, oldest first. */
-export function setParameters(
+export function listParameters(
   tables: Tables,
   policySetId: string,
 ): readonly PolicySetParameterRow[] {
   const { policy_set_parameters: parameters } = tables
-  return [...parameters.keysIn('set', policySetId)]
+  return [...parameters.keysByIndex('set', policySetId)]
     .map((key) => ({ key, createIndex: parameters.createIndexOf(key) ?? 0 }))
     .toSorted(compareCreation)
     .map(({ key }) => parameters.get(key))
@@ -40,13 +39,13 @@ export function setParameters(
 export function findParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { policySetId, parameterId, right }: ParameterPath & { readonly right: PolicyRight },
-): Result<SeenParameter, GovernanceRefusal> {
-  const seen = findPolicySet(context, caller, { policySetId, right })
-  if (!seen.ok) return seen
+  { policySetId, parameterId, right }: ParameterRef & { readonly right: PolicyRight },
+): Result<VisibleParameter, GovernanceRefusal> {
+  const found = findPolicySet(context, caller, { policySetId, right })
+  if (!found.ok) return found
   const parameter = context.store.tables.policy_set_parameters.find(parameterId)
-  if (parameter === undefined || parameter.policySetId !== policySetId) return err(UNSEEN)
-  return ok({ ...seen.value, parameter })
+  if (parameter === undefined || parameter.policySetId !== policySetId) return err(NOT_FOUND)
+  return ok({ ...found.value, parameter })
 }
 
 /** Creates a parameter. A missing value is empty. A sensitive value is encrypted immediately. */
@@ -57,17 +56,19 @@ export async function createParameter(
     readonly policySetId: string
     readonly data: v2.PolicySetParameterCreateRequest['data']
   },
-): Promise<Result<SeenParameter, GovernanceRefusal>> {
+): Promise<Result<VisibleParameter, GovernanceRefusal>> {
   const { policySetId, data } = request
-  const seen = findPolicySet(context, caller, { policySetId, right: 'update' })
-  if (!seen.ok) return seen
+  const found = findPolicySet(context, caller, { policySetId, right: 'update' })
+  if (!found.ok) return found
   const { tables } = context.store
   const { key, value, sensitive = false } = data.attributes
-  const taken = takenProblems(tables, { policySetId, key })
-  if (taken.length > 0) return err({ code: 'invalid', problems: taken })
-  if (tables.policy_set_parameters.countIn('set', policySetId) >= v2.POLICY_SET_PARAMETERS_MAX)
-    return err(invalid('/data', `A set has at most ${v2.POLICY_SET_PARAMETERS_MAX} parameters`))
-  const { organization } = seen.value
+  const existingId = duplicateKeyProblems(tables, { policySetId, key })
+  if (existingId.length > 0) return err({ code: 'invalid', problems: existingId })
+  if (tables.policy_set_parameters.countByIndex('set', policySetId) >= v2.POLICY_SET_PARAMETERS_MAX)
+    return err(
+      invalidAttribute('/data', `A set has at most ${v2.POLICY_SET_PARAMETERS_MAX} parameters`),
+    )
+  const { organization } = found.value
   const parameter: PolicySetParameterRow = {
     id: newId(context.ids, 'vars'),
     organizationId: organization.id,
@@ -81,18 +82,18 @@ export async function createParameter(
     action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
-    subjects: [policySetId],
+    affectedIds: [policySetId],
     changes: [put('policy_set_parameters', parameter)],
   })
-  return ok({ ...seen.value, parameter })
+  return ok({ ...found.value, parameter })
 }
 
-function takenProblems(
+function duplicateKeyProblems(
   tables: Tables,
   { policySetId, key, id }: { policySetId: string; key: string; id?: string },
 ): readonly AttributeProblem[] {
-  const [taken] = tables.policy_set_parameters.keysIn('key', scopedKey(policySetId, key))
-  return taken === undefined || taken === id
+  const [existingId] = tables.policy_set_parameters.keysByIndex('key', scopedKey(policySetId, key))
+  return existingId === undefined || existingId === id
     ? []
     : [{ pointer: '/data/attributes/key', detail: 'Key has already been taken' }]
 }
@@ -104,26 +105,26 @@ function takenProblems(
 export async function updateParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  request: ParameterPath & { readonly data: v2.PolicySetParameterUpdateRequest['data'] },
-): Promise<Result<SeenParameter, GovernanceRefusal>> {
-  const seen = findParameter(context, caller, { ...request, right: 'update' })
-  if (!seen.ok) return seen
-  const { parameter: before, organization } = seen.value
+  request: ParameterRef & { readonly data: v2.PolicySetParameterUpdateRequest['data'] },
+): Promise<Result<VisibleParameter, GovernanceRefusal>> {
+  const found = findParameter(context, caller, { ...request, right: 'update' })
+  if (!found.ok) return found
+  const { parameter: before, organization } = found.value
   const { attributes = {} } = request.data
-  const parameter = changed(context, before, attributes)
-  const problems = takenProblems(context.store.tables, parameter)
+  const parameter = applyAttributes(context, before, attributes)
+  const problems = duplicateKeyProblems(context.store.tables, parameter)
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
     action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
-    subjects: [before.policySetId],
+    affectedIds: [before.policySetId],
     changes: isEqual(before, parameter) ? [] : [put('policy_set_parameters', parameter)],
   })
-  return ok({ ...seen.value, parameter })
+  return ok({ ...found.value, parameter })
 }
 
-function changed(
+function applyAttributes(
   { sealer }: GovernanceContext,
   before: PolicySetParameterRow,
   {
@@ -133,13 +134,13 @@ function changed(
   }: NonNullable<v2.PolicySetParameterUpdateRequest['data']['attributes']>,
 ): PolicySetParameterRow {
   const isSensitive = before.sensitive || sensitive
-  const known = value === undefined && before.sensitive === isSensitive
-  const open = (): string => (before.sensitive ? sealer.open(before.value) : before.value)
-  const text = (): string => (value === undefined ? open() : (value ?? ''))
+  const isSameValue = value === undefined && before.sensitive === isSensitive
+  const openStored = (): string => (before.sensitive ? sealer.open(before.value) : before.value)
+  const newText = (): string => (value === undefined ? openStored() : (value ?? ''))
   return {
     ...before,
     key: key ?? before.key,
-    value: known ? before.value : isSensitive ? sealer.seal(text()) : text(),
+    value: isSameValue ? before.value : isSensitive ? sealer.seal(newText()) : newText(),
     sensitive: isSensitive,
   }
 }
@@ -147,16 +148,16 @@ function changed(
 export async function deleteParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  path: ParameterPath,
+  ref: ParameterRef,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findParameter(context, caller, { ...path, right: 'update' })
-  if (!seen.ok) return seen
+  const found = findParameter(context, caller, { ...ref, right: 'update' })
+  if (!found.ok) return found
   await commitWrite(context, {
     action: 'PolicySetUpdated',
     caller,
-    organizationId: seen.value.organization.id,
-    subjects: [path.policySetId],
-    changes: [remove('policy_set_parameters', path.parameterId)],
+    organizationId: found.value.organization.id,
+    affectedIds: [ref.policySetId],
+    changes: [remove('policy_set_parameters', ref.parameterId)],
   })
   return ok(undefined)
 }

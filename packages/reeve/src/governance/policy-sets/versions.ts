@@ -1,43 +1,49 @@
 import { v2 } from '@reeve/contract'
+import { assert } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type PolicySetRow,
   type PolicySetVersionRow,
+  type VersionedPolicy,
 } from '../../model/index.ts'
 import {
+  organizationTenant,
+  type ArchivedPolicy,
+  type ArchiveProblem,
+  type PolicySetManifest,
+} from '../../policy/index.ts'
+import {
   compareCreation,
-  policyCodeKey,
+  policyCodeBlobKey,
   put,
   remove,
   type Change,
   type Tables,
 } from '../../state/index.ts'
-import { findUploader, newUpload } from '../blobs/pending-uploads.ts'
+import { findUploader, newUpload } from '../blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { PolicyRight } from '../policies/find-policy.ts'
-import { isKept } from '../policies/policy-code.ts'
-import { findPolicySet, type SeenPolicySet } from './find-policy-set.ts'
-import { loadVersion, type LoadedVersion } from './load-version.ts'
-import { removeMembers, setMembers } from './set-members.ts'
+import { findPolicySet, type PolicyRight, type VisiblePolicySet } from '../policies/find-policy.ts'
+import { diagnosePolicy, formatPolicyErrors, isCodeStored } from '../policies/policy-code.ts'
+import { removeMembers, listMemberIds } from './scope.ts'
 
-export interface SeenVersion extends SeenPolicySet {
+interface VisibleVersion extends VisiblePolicySet {
   readonly version: PolicySetVersionRow
 }
 
-export interface NewVersion extends SeenVersion {
+interface CreatedVersion extends VisibleVersion {
   /** Key in the upload URL. */
   readonly uploadKey: string
 }
 
 /** Returns the stored versions of a set, newest first. */
-export function setVersions(tables: Tables, policySetId: string): readonly PolicySetVersionRow[] {
+export function listVersions(tables: Tables, policySetId: string): readonly PolicySetVersionRow[] {
   const { policy_set_versions: versions } = tables
-  return [...versions.keysIn('set', policySetId)]
+  return [...versions.keysByIndex('set', policySetId)]
     .map((key) => ({ key, createIndex: versions.createIndexOf(key) ?? 0 }))
     .toSorted((a, b) => compareCreation(b, a))
     .map(({ key }) => versions.get(key))
@@ -47,12 +53,12 @@ export function findVersion(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { versionId, right }: { readonly versionId: string; readonly right: PolicyRight },
-): Result<SeenVersion, GovernanceRefusal> {
+): Result<VisibleVersion, GovernanceRefusal> {
   const version = context.store.tables.policy_set_versions.find(versionId)
-  if (version === undefined) return err(UNSEEN)
+  if (version === undefined) return err(NOT_FOUND)
   const { policySetId } = version
-  const seen = findPolicySet(context, caller, { policySetId, right })
-  return seen.ok ? ok({ ...seen.value, version }) : seen
+  const found = findPolicySet(context, caller, { policySetId, right })
+  return found.ok ? ok({ ...found.value, version }) : found
 }
 
 /** Creates a version, which is pending until its archive is uploaded. */
@@ -60,11 +66,11 @@ export async function createVersion(
   context: GovernanceContext,
   caller: GovernanceCaller,
   policySetId: string,
-): Promise<Result<NewVersion, GovernanceRefusal>> {
-  const seen = findPolicySet(context, caller, { policySetId, right: 'update' })
-  if (!seen.ok) return seen
+): Promise<Result<CreatedVersion, GovernanceRefusal>> {
+  const found = findPolicySet(context, caller, { policySetId, right: 'update' })
+  if (!found.ok) return found
   const { key: uploadKey, upload } = newUpload(context, caller)
-  const { set: before, organization } = seen.value
+  const { set: before, organization } = found.value
   const nowMs = context.clock.nowMs()
   const version: PolicySetVersionRow = {
     id: newId(context.ids, 'policy-set-versions'),
@@ -84,23 +90,25 @@ export async function createVersion(
     action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
-    subjects: [policySetId],
+    affectedIds: [policySetId],
     changes: [
       put('policy_set_versions', version),
       put('policy_sets', set),
-      ...forgotten(context.store.tables, before),
+      ...pruneVersionsChanges(context.store.tables, before),
     ],
   })
-  return ok({ ...seen.value, set, version, uploadKey })
+  return ok({ ...found.value, set, version, uploadKey })
 }
 
 /** Returns the oldest versions to delete before another one is added; the current one is kept. */
-function forgotten(tables: Tables, set: PolicySetRow): readonly Change[] {
-  return setVersions(tables, set.id)
+function pruneVersionsChanges(tables: Tables, set: PolicySetRow): readonly Change[] {
+  return listVersions(tables, set.id)
     .filter(({ id }) => id !== set.currentVersionId)
     .slice(v2.POLICY_SET_VERSIONS_KEPT_MAX - 1)
     .flatMap(({ id }) => [
-      ...[...tables.policy_codes.keysIn('owner', id)].map((key) => remove('policy_codes', key)),
+      ...[...tables.policy_codes.keysByIndex('owner', id)].map((key) =>
+        remove('policy_codes', key),
+      ),
       remove('policy_set_versions', id),
     ])
 }
@@ -112,8 +120,8 @@ export async function uploadVersionByKey(
   { uploadKey, bytes }: { readonly uploadKey: string; readonly bytes: Uint8Array },
 ): Promise<Result<void, GovernanceRefusal>> {
   const { policy_set_versions: versions } = context.store.tables
-  const [versionId] = versions.keysIn('upload', context.sealer.hash(uploadKey))
-  if (versionId === undefined) return err(UNSEEN)
+  const [versionId] = versions.keysByIndex('upload', context.sealer.hash(uploadKey))
+  if (versionId === undefined) return err(NOT_FOUND)
   const caller = findUploader(context, versions.get(versionId).upload, sender)
   return caller.ok ? await uploadVersion(context, caller.value, { versionId, bytes }) : caller
 }
@@ -128,30 +136,30 @@ export async function uploadVersion(
   caller: GovernanceCaller,
   { versionId, bytes }: { readonly versionId: string; readonly bytes: Uint8Array },
 ): Promise<Result<void, GovernanceRefusal>> {
-  const first = findPending(context, caller, versionId)
+  const first = findPendingVersion(context, caller, versionId)
   if (!first.ok) return first
-  const read = await loadVersion(context, first.value.set, bytes)
-  if (!read.ok && read.error.kind === 'unreadable')
-    return err({ code: 'unprocessable', detail: read.error.message })
+  const loaded = await loadVersion(context, first.value.set, bytes)
+  if (!loaded.ok && loaded.error.kind === 'unreadable')
+    return err({ code: 'unprocessable', detail: loaded.error.message })
   // The version may have been uploaded concurrently meanwhile.
-  const seen = findPending(context, caller, versionId)
-  if (!seen.ok) return seen
+  const current = findPendingVersion(context, caller, versionId)
+  if (!current.ok) return current
   const { tables } = context.store
   const nowMs = context.clock.nowMs()
-  const { set, organization } = seen.value
-  const version = read.ok
-    ? ready(seen.value.version, read.value, nowMs)
-    : errored(seen.value.version, read.error.message, nowMs)
-  const texts = read.ok ? [...read.value.codes] : []
+  const { set, organization } = current.value
+  const version = loaded.ok
+    ? markReady(current.value.version, loaded.value, nowMs)
+    : markErrored(current.value.version, loaded.error.message, nowMs)
+  const codes = loaded.ok ? [...loaded.value.codes] : []
   await commitWrite(context, {
     action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
-    subjects: [set.id],
+    affectedIds: [set.id],
     changes: [
       put('policy_set_versions', version),
-      ...(read.ok ? useChanges(context, { set, version, nowMs }) : []),
-      ...texts.map(([sha256, text]) =>
+      ...(loaded.ok ? activateVersionChanges(context, { set, version, nowMs }) : []),
+      ...codes.map(([sha256, text]) =>
         put('policy_codes', {
           id: newId(context.ids, 'policy-versions'),
           organizationId: organization.id,
@@ -163,24 +171,24 @@ export async function uploadVersion(
         }),
       ),
     ],
-    blobs: texts
-      .filter(([sha256]) => !isKept(tables, sha256))
-      .map(([sha256, text]) => ({ key: policyCodeKey(sha256), bytes: text })),
+    blobs: codes
+      .filter(([sha256]) => !isCodeStored(tables, sha256))
+      .map(([sha256, text]) => ({ key: policyCodeBlobKey(sha256), bytes: text })),
   })
   return ok(undefined)
 }
 
-function findPending(
+function findPendingVersion(
   context: GovernanceContext,
   caller: GovernanceCaller,
   versionId: string,
-): Result<SeenVersion, GovernanceRefusal> {
-  const seen = findVersion(context, caller, { versionId, right: 'update' })
-  if (!seen.ok || seen.value.version.status === 'pending') return seen
+): Result<VisibleVersion, GovernanceRefusal> {
+  const found = findVersion(context, caller, { versionId, right: 'update' })
+  if (!found.ok || found.value.version.status === 'pending') return found
   return err({ code: 'conflict', detail: 'The version has an archive already.' })
 }
 
-function ready(
+function markReady(
   before: PolicySetVersionRow,
   { policies, params }: LoadedVersion,
   nowMs: number,
@@ -189,31 +197,85 @@ function ready(
   return { ...before, status: 'ready', statusMs, updatedMs: nowMs, policies, params }
 }
 
-function errored(before: PolicySetVersionRow, text: string, nowMs: number): PolicySetVersionRow {
+function markErrored(
+  before: PolicySetVersionRow,
+  text: string,
+  nowMs: number,
+): PolicySetVersionRow {
   const statusMs = { ...before.statusMs, 'errored-at': nowMs }
-  const error = text.slice(0, ERROR_CHARS_MAX)
+  const error = text.slice(0, ERROR_LENGTH_MAX)
   return { ...before, status: 'errored', statusMs, updatedMs: nowMs, error }
 }
 
 /** Maximum stored length of an error message. */
-const ERROR_CHARS_MAX = 4096
+const ERROR_LENGTH_MAX = 4096
 
-interface Use {
+interface VersionActivation {
   readonly set: PolicySetRow
   readonly version: PolicySetVersionRow
   readonly nowMs: number
 }
 
 /** Makes the newest ready version the current one; the set then has no policy records any more. */
-function useChanges({ store }: GovernanceContext, { set, version, nowMs }: Use): readonly Change[] {
+function activateVersionChanges(
+  { store }: GovernanceContext,
+  { set, version, nowMs }: VersionActivation,
+): readonly Change[] {
   const { tables } = store
-  const created = (id: string): number => tables.policy_set_versions.createIndexOf(id) ?? 0
+  const createdIndex = (id: string): number => tables.policy_set_versions.createIndexOf(id) ?? 0
   const { currentVersionId: current } = set
-  const isNewest = current === null || created(current) < created(version.id)
+  const isNewest = current === null || createdIndex(current) < createdIndex(version.id)
   const currentVersionId = isNewest ? version.id : current
-  const ids = setMembers(tables, set.id, 'policies')
+  const ids = listMemberIds(tables, set.id, 'policies')
   return [
     put('policy_sets', { ...set, currentVersionId, updatedMs: nowMs }),
     ...removeMembers(tables, set, { relation: 'policies', ids }),
   ]
+}
+
+/** The policies of an archive, ready to be stored. */
+interface LoadedVersion {
+  readonly policies: readonly VersionedPolicy[]
+  readonly params: PolicySetManifest['params']
+  /** Code by hash. */
+  readonly codes: ReadonlyMap<string, Uint8Array>
+}
+
+/**
+ * Reads the policies that the manifest of an archive lists, or returns an error for users. The
+ * archive is read and the policies are compiled on worker threads.
+ */
+async function loadVersion(
+  { policyEngine }: Pick<GovernanceContext, 'policyEngine'>,
+  { kind, policiesPath, organizationId }: PolicySetRow,
+  archive: Uint8Array,
+): Promise<Result<LoadedVersion, ArchiveProblem>> {
+  assert(policyEngine.readSetArchive !== undefined, 'servers read archives on a thread')
+  const origin = { tenant: organizationTenant(organizationId) }
+  const loaded = await policyEngine.readSetArchive(archive, { kind, policiesPath }, origin)
+  if (!loaded.ok) return loaded
+  const policies: VersionedPolicy[] = []
+  const codes = new Map<string, Uint8Array>()
+  for (const archived of loaded.value.policies) {
+    const { file, level, code, ...policy } = archived
+    const problems = await compileErrors(policyEngine, archived, { kind, organizationId })
+    if (problems !== '')
+      return err({
+        kind: 'invalid',
+        message: `policy "${policy.name}", source ${file}: ${problems}`,
+      })
+    codes.set(policy.sha256, code)
+    policies.push({ ...policy, enforcementLevel: level })
+  }
+  return ok({ policies, params: loaded.value.params, codes })
+}
+
+async function compileErrors(
+  policyEngine: GovernanceContext['policyEngine'],
+  { name, query, code }: ArchivedPolicy,
+  { kind, organizationId }: { readonly kind: v2.PolicyKind; readonly organizationId: string },
+): Promise<string> {
+  const policy = { name, query, kind, code: new TextDecoder().decode(code) }
+  const origin = { tenant: organizationTenant(organizationId) }
+  return formatPolicyErrors(await diagnosePolicy({ policyEngine }, policy, origin))
 }

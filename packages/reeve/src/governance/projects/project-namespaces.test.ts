@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { siteCaller, type CallerIdentity } from '../caller.ts'
-import { mayGiveNamespaces } from './project-namespaces.ts'
+import { siteAdministratorCaller, type CallerIdentity } from '../caller.ts'
+import { mayAssignNamespaces } from './project-namespaces.ts'
 
-const site = siteCaller('3f1f0ab5-0000-4000-8000-000000000001')
+const site = siteAdministratorCaller('3f1f0ab5-0000-4000-8000-000000000001')
 const team: CallerIdentity = {
   kind: 'team',
   tokenId: 'at-1',
@@ -20,5 +20,5 @@ const cases = [
 
 for (const { name, caller, aclEnabled, may } of cases)
   test(`who gives namespaces to organizations: ${name}`, () => {
-    assert.equal(mayGiveNamespaces({ aclEnabled }, caller), may)
+    assert.equal(mayAssignNamespaces({ aclEnabled }, caller), may)
   })

@@ -4,8 +4,8 @@ import { put, remove, scopedKey, type Change, type Tables } from '../../state/in
 import { isSiteAdministrator, type CallerIdentity, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { organizationPermissions, type Standing } from '../permissions.ts'
-import { findChangeableProject } from '../standing.ts'
+import { organizationPermissions, type OrganizationRole } from '../permissions.ts'
+import { findUpdatableProject } from '../authorization.ts'
 
 interface NamespaceChange {
   readonly projectId: string
@@ -17,7 +17,7 @@ interface NamespaceChange {
  * read and reject its jobs, and any user may create an organization. With ACLs disabled anyone may,
  * because all callers have full access to `/v1`.
  */
-export function mayGiveNamespaces(
+export function mayAssignNamespaces(
   { aclEnabled }: Pick<GovernanceContext, 'aclEnabled'>,
   caller: CallerIdentity,
 ): boolean {
@@ -29,13 +29,13 @@ export function mayGiveNamespaces(
  * longer apply to their jobs then. It requires permission to manage policies, or to assign
  * namespaces; otherwise users who manage projects could bypass all sets.
  */
-export function mayReleaseNamespaces(
+export function mayUnassignNamespaces(
   context: Pick<GovernanceContext, 'aclEnabled'>,
   caller: CallerIdentity,
-  standing: Standing,
+  role: OrganizationRole,
 ): boolean {
   return (
-    mayGiveNamespaces(context, caller) || organizationPermissions(standing)['can-update-policies']
+    mayAssignNamespaces(context, caller) || organizationPermissions(role)['can-update-policies']
   )
 }
 
@@ -45,9 +45,9 @@ export async function addProjectNamespaces(
   caller: GovernanceCaller,
   { projectId, namespaces }: NamespaceChange,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findChangeableProject(context, caller, projectId)
-  if (!seen.ok) return seen
-  const { organizationId } = seen.value.project
+  const found = findUpdatableProject(context, caller, projectId)
+  if (!found.ok) return found
+  const { organizationId } = found.value.project
   const { tables } = context.store
   const problems: AttributeProblem[] = []
   namespaces.forEach((name, i) => {
@@ -55,7 +55,7 @@ export async function addProjectNamespaces(
     const owner = tables.project_namespaces.find(name)?.projectId
     if (owner === projectId) return
     // Callers without permission do not learn which namespaces exist.
-    if (!mayGiveNamespaces(context, caller))
+    if (!mayAssignNamespaces(context, caller))
       problems.push({
         pointer,
         detail: `Namespace ${name} can only be added by the site administrator`,
@@ -71,28 +71,28 @@ export async function addProjectNamespaces(
     action: 'ProjectNamespacesChanged',
     caller,
     organizationId,
-    subjects: [projectId, ...added],
+    affectedIds: [projectId, ...added],
     changes: [...added].flatMap((namespace) => [
       put('project_namespaces', { namespace, projectId, organizationId }),
-      ...foreignMembers(tables, namespace, organizationId),
+      ...detachForeignSetsChanges(tables, namespace, organizationId),
     ]),
   })
   return ok(undefined)
 }
 
 /** Returns memberships of sets of other organizations, from before the namespace was assigned. */
-function foreignMembers(
+function detachForeignSetsChanges(
   { policy_set_members: members }: Tables,
   namespace: string,
   organizationId: string,
 ): readonly Change[] {
-  return [...members.keysIn('member', scopedKey('namespaces', namespace))]
+  return [...members.keysByIndex('member', scopedKey('namespaces', namespace))]
     .filter((key) => members.get(key).organizationId !== organizationId)
     .map((key) => remove('policy_set_members', key))
 }
 
 /** The project is visible to callers who may change it, so this is not a 404. */
-export const NOT_RELEASED: GovernanceRefusal = {
+export const UNASSIGN_FORBIDDEN: GovernanceRefusal = {
   code: 'forbidden',
   detail:
     'Not authorized to take namespaces out of the project: it takes the permission to manage policies',
@@ -104,17 +104,17 @@ export async function removeProjectNamespaces(
   caller: GovernanceCaller,
   { projectId, namespaces }: NamespaceChange,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findChangeableProject(context, caller, projectId)
-  if (!seen.ok) return seen
-  if (!mayReleaseNamespaces(context, caller, seen.value.standing)) return err(NOT_RELEASED)
+  const found = findUpdatableProject(context, caller, projectId)
+  if (!found.ok) return found
+  if (!mayUnassignNamespaces(context, caller, found.value.role)) return err(UNASSIGN_FORBIDDEN)
   const { project_namespaces: members } = context.store.tables
-  const gone = new Set(namespaces.filter((name) => members.find(name)?.projectId === projectId))
+  const removed = new Set(namespaces.filter((name) => members.find(name)?.projectId === projectId))
   await commitWrite(context, {
     action: 'ProjectNamespacesChanged',
     caller,
-    organizationId: seen.value.project.organizationId,
-    subjects: [projectId, ...gone],
-    changes: [...gone].map((name) => remove('project_namespaces', name)),
+    organizationId: found.value.project.organizationId,
+    affectedIds: [projectId, ...removed],
+    changes: [...removed].map((name) => remove('project_namespaces', name)),
   })
   return ok(undefined)
 }

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunExecution } from '../../model/index.ts'
-import { afterPolicies, afterStage } from './run-progress.ts'
-import { isConfirmable, isDiscardable, isExecuting, isResting, mayMove } from './run-states.ts'
+import {
+  canTransition,
+  isConfirmable,
+  isDiscardable,
+  isExecuting,
+  isIdle,
+  nextAfterPolicies,
+  nextAfterStage,
+} from './run-status.ts'
 
 const EXECUTION: RunExecution = {
   applyId: 'apply-1',
@@ -23,10 +30,10 @@ const RUN = {
   execution: EXECUTION,
 }
 
-test('executed run: an overridable failure of its stage has a status of its own', () => {
-  const { path } = afterStage({ run: RUN, stage: 'awaiting_override', check: undefined })
+test('executed run: an overridable failure of its stage has a separate status', () => {
+  const { path } = nextAfterStage({ run: RUN, stage: 'awaiting_override', check: undefined })
   assert.deepEqual(path, ['post_plan_awaiting_decision'])
-  assert.equal(isResting('post_plan_awaiting_decision'), true)
+  assert.equal(isIdle('post_plan_awaiting_decision'), true)
   assert.equal(isDiscardable('post_plan_awaiting_decision'), true)
 })
 
@@ -46,17 +53,17 @@ const ENDS = [
 ]
 for (const { name, run, path } of ENDS)
   test(`executed run: after its policies it ${name}`, () => {
-    assert.deepEqual(afterPolicies(run), path)
+    assert.deepEqual(nextAfterPolicies(run), path)
   })
 
 test('executed run: each phase waits for a node before it executes', () => {
-  assert.equal(mayMove('pending', 'plan_queued'), true)
-  assert.equal(mayMove('plan_queued', 'planning'), true)
-  assert.equal(mayMove('confirmed', 'apply_queued'), true)
-  assert.equal(mayMove('apply_queued', 'applying'), true)
-  assert.equal(mayMove('pending', 'applying'), false)
+  assert.equal(canTransition('pending', 'plan_queued'), true)
+  assert.equal(canTransition('plan_queued', 'planning'), true)
+  assert.equal(canTransition('confirmed', 'apply_queued'), true)
+  assert.equal(canTransition('apply_queued', 'applying'), true)
+  assert.equal(canTransition('pending', 'applying'), false)
   for (const status of ['plan_queued', 'planning', 'apply_queued', 'applying'] as const)
-    assert.equal(isExecuting(status) && !isResting(status), true)
+    assert.equal(isExecuting(status) && !isIdle(status), true)
 })
 
 test('executed run: a saved plan can be applied and discarded', () => {

@@ -45,18 +45,21 @@ export function inspectState(bytes: Uint8Array): Result<InspectedState, string> 
     return err(`The state has the format ${JSON.stringify(version)}; format 4 is expected`)
   if (typeof serial !== 'number' || !Number.isSafeInteger(serial) || serial < 0)
     return err('The state has no serial that is a whole number')
-  const all = listOf(state.value['resources']).flatMap(resourceOf)
-  const outputs = outputsOf(objectOf(state.value['outputs']))
+  const managedResources = asList(state.value['resources']).flatMap(toResources)
+  const outputs = toOutputs(asObject(state.value['outputs']))
   if (outputs.length > v2.STATE_OUTPUTS_MAX)
     return err(`The state has ${outputs.length} outputs; at most ${v2.STATE_OUTPUTS_MAX} are kept`)
-  const digest: StateDigest = { outputs, resources: all.slice(0, v2.STATE_RESOURCES_SHOWN_MAX) }
+  const digest: StateDigest = {
+    outputs,
+    resources: managedResources.slice(0, v2.STATE_RESOURCES_SHOWN_MAX),
+  }
   return ok({
     md5,
     serial,
     lineage: typeof lineage === 'string' && lineage !== '' ? lineage : null,
     format: STATE_FORMAT,
     toolVersion: typeof toolVersion === 'string' ? toolVersion : null,
-    resourceCount: all.reduce((sum, { count }) => sum + count, 0),
+    resourceCount: managedResources.reduce((sum, { count }) => sum + count, 0),
     digest: new TextEncoder().encode(JSON.stringify(digest)),
   })
 }
@@ -66,7 +69,7 @@ const STATE_FORMAT = 4
 function parseState(bytes: Uint8Array): Result<JsonObject, string> {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    const value = objectOf(parseExactJson(text))
+    const value = asObject(parseExactJson(text))
     return value === undefined ? err('The state is not a JSON object') : ok(value)
   } catch (thrown) {
     // Invalid UTF-8 is a TypeError, invalid JSON a SyntaxError.
@@ -75,16 +78,16 @@ function parseState(bytes: Uint8Array): Result<JsonObject, string> {
   }
 }
 
-function outputsOf(outputs: JsonObject | undefined): readonly StateOutput[] {
-  return Object.entries(outputs ?? {}).map(([name, given]) => {
-    const { sensitive, type, value } = objectOf(given) ?? {}
+function toOutputs(outputs: JsonObject | undefined): readonly StateOutput[] {
+  return Object.entries(outputs ?? {}).map(([name, output]) => {
+    const { sensitive, type, value } = asObject(output) ?? {}
     return { name, sensitive: sensitive === true, detailedType: type ?? null, value: value ?? null }
   })
 }
 
 /** Data sources are not managed, so they are not resources of the workspace. */
-function resourceOf(given: unknown): readonly v2.StateResource[] {
-  const { mode, type, name, module, provider, instances } = objectOf(given) ?? {}
+function toResources(resource: unknown): readonly v2.StateResource[] {
+  const { mode, type, name, module, provider, instances } = asObject(resource) ?? {}
   if (mode !== 'managed' || typeof type !== 'string' || typeof name !== 'string') return []
   return [
     {
@@ -92,16 +95,16 @@ function resourceOf(given: unknown): readonly v2.StateResource[] {
       type,
       module: typeof module === 'string' ? module.replace(/^module\./, '') : 'root',
       provider: typeof provider === 'string' ? provider : '',
-      count: listOf(instances).length,
+      count: asList(instances).length,
     },
   ]
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function objectOf(value: unknown): JsonObject | undefined {
+function asObject(value: unknown): JsonObject | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   // An object that is not an array has named members.
   return value as JsonObject

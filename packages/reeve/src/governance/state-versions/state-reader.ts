@@ -7,32 +7,32 @@ import { overloadMessage, ThreadQueue, type ThreadLimits } from '../../threads/i
 import { inspectState, type InspectedState } from './inspect-state.ts'
 
 const THREAD_LIMITS: ThreadLimits = {
-  msMax: LIMITS.stateReadMsMax,
+  timeoutMs: LIMITS.stateReadTimeoutMs,
   megabytesMax: LIMITS.stateReadMegabytesMax,
   waitingPerTenantMax: 32,
   waitingMax: 256,
-  waitMsMax: LIMITS.largeBodyWaitMsMax,
+  waitMsMax: LIMITS.largeBodyWaitTimeoutMs,
 }
 
-type Outcome = Result<InspectedState, string>
+type InspectionResult = Result<InspectedState, string>
 
 /**
  * Parses states: small ones on the event loop, large ones on a thread that is started on first use.
  */
 export class StateReader {
-  readonly #queue: ThreadQueue<Uint8Array, Outcome>
+  readonly #queue: ThreadQueue<Uint8Array, InspectionResult>
 
   constructor(clock: Clock) {
     this.#queue = new ThreadQueue({
       clock,
       file: new URL('./state-worker.ts', import.meta.url),
-      does: 'reads states',
+      description: 'reads states',
       limits: THREAD_LIMITS,
     })
   }
 
   /** Returns the parsed state, or why it is invalid. The caller keeps the bytes. */
-  async inspect(bytes: Uint8Array, organizationId: string): Promise<Outcome> {
+  async inspect(bytes: Uint8Array, organizationId: string): Promise<InspectionResult> {
     if (bytes.length <= LIMITS.inlineBodyBytesMax) return inspectState(bytes)
     const tenant = organizationTenant(organizationId)
     const result = await this.#queue.run(() => bytes, { tenant })
@@ -40,7 +40,7 @@ export class StateReader {
       case 'done':
         return result.outcome
       case 'too-slow':
-        return err(`The state takes longer than ${THREAD_LIMITS.msMax} ms to read`)
+        return err(`The state takes longer than ${THREAD_LIMITS.timeoutMs} ms to read`)
       case 'too-large':
         return err(`The state takes more than ${THREAD_LIMITS.megabytesMax} MB of memory to read`)
       case 'overloaded':

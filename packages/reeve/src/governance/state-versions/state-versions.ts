@@ -1,25 +1,28 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
+import { parseExactJson } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type StateVersionRow,
   type StoredState,
 } from '../../model/index.ts'
 import { compareCreation, put, type Change, type Tables } from '../../state/index.ts'
-import { blobEnd, readBlob } from '../blobs/sealed-blobs.ts'
+import { deleteBlobChanges, readBlob } from '../blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
+import { idSuffixOf } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
 import {
   findWorkspaceWith,
-  type SeenWorkspace,
+  type VisibleWorkspace,
   type WorkspaceAddress,
 } from '../workspaces/find-workspace.ts'
+import type { StateDigest, StateOutput } from './inspect-state.ts'
 
-export interface SeenState extends SeenWorkspace {
+export interface VisibleState extends VisibleWorkspace {
   readonly state: StateVersionRow
 }
 
@@ -27,21 +30,21 @@ export interface SeenState extends SeenWorkspace {
 export type StatePart = 'state' | 'jsonState' | 'digest'
 
 /** Returns the state versions of a workspace, newest first. */
-export function statesOf(
+export function stateVersionsOf(
   { state_versions: versions }: Tables,
   workspaceId: string,
   group: 'workspace' | 'finalized' | 'pending' = 'workspace',
 ): readonly StateVersionRow[] {
-  return newest({ state_versions: versions }, group, workspaceId).map((id) => versions.get(id))
+  return newestIds({ state_versions: versions }, group, workspaceId).map((id) => versions.get(id))
 }
 
 /** Returns the newest IDs without decoding rows. */
-function newest(
+function newestIds(
   { state_versions: versions }: Pick<Tables, 'state_versions'>,
   group: string,
   value: string,
 ): readonly string[] {
-  return [...versions.keysIn(group, value)]
+  return [...versions.keysByIndex(group, value)]
     .map((key) => ({ key, createIndex: versions.createIndexOf(key) ?? 0 }))
     .toSorted((a, b) => compareCreation(b, a))
     .map(({ key }) => key)
@@ -49,7 +52,7 @@ function newest(
 
 /** Returns the current state version of a workspace. */
 export function currentState(tables: Tables, workspaceId: string): StateVersionRow | undefined {
-  const [id] = newest(tables, 'finalized', workspaceId)
+  const [id] = newestIds(tables, 'finalized', workspaceId)
   return id === undefined ? undefined : tables.state_versions.get(id)
 }
 
@@ -58,13 +61,13 @@ export function hasPendingState(
   { store, clock }: Pick<GovernanceContext, 'store' | 'clock'>,
   workspaceId: string,
 ): boolean {
-  return statesOf(store.tables, workspaceId, 'pending').some(
+  return stateVersionsOf(store.tables, workspaceId, 'pending').some(
     ({ upload }) => upload === null || upload.expiresMs > clock.nowMs(),
   )
 }
 
 /** Returns the status; a version without an upload is discarded when its URL expires. */
-export function shownStatus(
+export function publicStatus(
   { status, upload }: StateVersionRow,
   nowMs: number,
 ): StateVersionRow['status'] {
@@ -75,48 +78,48 @@ export function findState(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { stateId, right }: { readonly stateId: string; readonly right: WorkspaceRight },
-): Result<SeenState, GovernanceRefusal> {
+): Result<VisibleState, GovernanceRefusal> {
   const state = context.store.tables.state_versions.find(stateId)
-  if (state === undefined) return err(UNSEEN)
+  if (state === undefined) return err(NOT_FOUND)
   const address = { workspaceId: state.workspaceId }
-  const seen = findWorkspaceWith(context, caller, { address, right })
-  return seen.ok ? ok({ ...seen.value, state }) : seen
+  const found = findWorkspaceWith(context, caller, { address, right })
+  return found.ok ? ok({ ...found.value, state }) : found
 }
 
 export function findCurrentState(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { workspaceId, right }: { readonly workspaceId: string; readonly right: WorkspaceRight },
-): Result<SeenState, GovernanceRefusal> {
-  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right })
-  if (!seen.ok) return seen
+): Result<VisibleState, GovernanceRefusal> {
+  const found = findWorkspaceWith(context, caller, { address: { workspaceId }, right })
+  if (!found.ok) return found
   const state = currentState(context.store.tables, workspaceId)
-  return state === undefined ? err(UNSEEN) : ok({ ...seen.value, state })
+  return state === undefined ? err(NOT_FOUND) : ok({ ...found.value, state })
 }
 
-export interface StateSearch {
+interface StateSearch {
   readonly address: WorkspaceAddress
   readonly status?: v2.StateVersion['attributes']['status'] | undefined
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
 export function listStates(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { address, status, skip, take }: StateSearch,
-): Result<{ readonly states: readonly SeenState[]; readonly total: number }, GovernanceRefusal> {
-  const seen = findWorkspaceWith(context, caller, { address, right: 'readState' })
-  if (!seen.ok) return seen
+  { address, status, offset, limit }: StateSearch,
+): Result<{ readonly states: readonly VisibleState[]; readonly total: number }, GovernanceRefusal> {
+  const found = findWorkspaceWith(context, caller, { address, right: 'readState' })
+  if (!found.ok) return found
   const nowMs = context.clock.nowMs()
-  const all = statesOf(context.store.tables, seen.value.workspace.id).filter(
-    (row) => status === undefined || shownStatus(row, nowMs) === status,
+  const all = stateVersionsOf(context.store.tables, found.value.workspace.id).filter(
+    (row) => status === undefined || publicStatus(row, nowMs) === status,
   )
-  const states = all.slice(skip, skip + take).map((state) => ({ ...seen.value, state }))
+  const states = all.slice(offset, offset + limit).map((state) => ({ ...found.value, state }))
   return ok({ states, total: all.length })
 }
 
-export function blobOwner({ id }: Pick<StateVersionRow, 'id'>, part: StatePart): string {
+export function blobOwnerId({ id }: Pick<StateVersionRow, 'id'>, part: StatePart): string {
   return `${id}/${part}`
 }
 
@@ -128,21 +131,67 @@ export async function readStatePart(
 ): Promise<Uint8Array | undefined> {
   const stored: StoredState | null = state[part]
   if (stored === null) return undefined
-  const wanted = { ownerId: blobOwner(state, part), length: stored.storedBytes }
-  const packed = await readBlob(context, wanted)
-  return packed === undefined ? undefined : await promisify(gunzip)(packed)
+  const blob = { ownerId: blobOwnerId(state, part), length: stored.storedBytes }
+  const compressed = await readBlob(context, blob)
+  return compressed === undefined ? undefined : await promisify(gunzip)(compressed)
 }
 
 /** Discards versions whose upload was abandoned. */
-export function pendingStatesEnd(tables: Tables, workspaceId: string): readonly Change[] {
-  return statesOf(tables, workspaceId, 'pending').flatMap((row) => [
-    ...stateBlobsEnd(tables, row),
+export function discardPendingStatesChanges(
+  tables: Tables,
+  workspaceId: string,
+): readonly Change[] {
+  return stateVersionsOf(tables, workspaceId, 'pending').flatMap((row) => [
+    ...deleteStateBlobsChanges(tables, row),
     put('state_versions', { ...row, status: 'discarded' }),
   ])
 }
 
 /** Deletes the blobs of a version. */
-export function stateBlobsEnd(tables: Tables, state: Pick<StateVersionRow, 'id'>) {
+export function deleteStateBlobsChanges(tables: Tables, state: Pick<StateVersionRow, 'id'>) {
   const parts: readonly StatePart[] = ['state', 'jsonState', 'digest']
-  return parts.flatMap((part) => blobEnd(tables, blobOwner(state, part)))
+  return parts.flatMap((part) => deleteBlobChanges(tables, blobOwnerId(state, part)))
+}
+
+/** An output with its ID, which contains the version and the position in it. */
+export interface VisibleOutput extends StateOutput {
+  readonly id: string
+}
+
+const EMPTY_DIGEST: StateDigest = { outputs: [], resources: [] }
+
+/** Returns the parts of a state that were stored when it was uploaded. */
+export async function readDigest(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  state: StateVersionRow,
+): Promise<StateDigest> {
+  const bytes = await readStatePart(context, state, 'digest')
+  if (bytes === undefined) return EMPTY_DIGEST
+  // Written by storeState.
+  return parseExactJson(new TextDecoder().decode(bytes)) as StateDigest
+}
+
+export async function listStateOutputs(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  state: StateVersionRow,
+): Promise<readonly VisibleOutput[]> {
+  const { outputs } = await readDigest(context, state)
+  return outputs.map((output, index) => ({ ...output, id: outputId(state, index) }))
+}
+
+function outputId({ id }: StateVersionRow, index: number): string {
+  return `wsout-${idSuffixOf(id)}-${index}`
+}
+
+export async function findOutput(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  outputIdText: string,
+): Promise<Result<VisibleOutput, GovernanceRefusal>> {
+  const [, suffix] = /^wsout-([^-]+)-\d+$/.exec(outputIdText) ?? []
+  const found = findState(context, caller, { stateId: `sv-${suffix}`, right: 'readOutputs' })
+  if (!found.ok) return found
+  const outputs = await listStateOutputs(context, found.value.state)
+  const output = outputs.find(({ id }) => id === outputIdText)
+  return output === undefined ? err(NOT_FOUND) : ok(output)
 }

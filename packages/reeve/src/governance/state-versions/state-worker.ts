@@ -1,4 +1,4 @@
-/** The thread that reads large states. */
+/** Entry point of the thread that parses large states. */
 import { serveThread } from '../../threads/index.ts'
 import { inspectState } from './inspect-state.ts'
 

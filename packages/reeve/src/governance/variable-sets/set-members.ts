@@ -6,7 +6,7 @@ export type SetRelation = VariableSetMemberRow['relation']
 const RELATIONS: readonly SetRelation[] = ['workspaces', 'projects']
 
 /** Members that a request names for one relationship. */
-export interface NamedMembers {
+export interface MemberRefs {
   readonly relation: SetRelation
   readonly ids: readonly string[]
   /** JSON pointer to the list in the request. */
@@ -15,11 +15,13 @@ export interface NamedMembers {
 
 type Relationships = NonNullable<v2.VariableSetUpdateRequest['data']['relationships']>
 
-export function namedMembers(relationships: Relationships): readonly NamedMembers[] {
+export function toMemberRefs(relationships: Relationships): readonly MemberRefs[] {
   return RELATIONS.flatMap((relation) => {
-    const given = relationships[relation]
+    const requested = relationships[relation]
     const pointer = `/data/relationships/${relation}/data`
-    return given === undefined ? [] : [{ relation, pointer, ids: given.data.map(({ id }) => id) }]
+    return requested === undefined
+      ? []
+      : [{ relation, pointer, ids: requested.data.map(({ id }) => id) }]
   })
 }
 
@@ -30,7 +32,7 @@ export function variableSetMembers(
   relation: SetRelation,
 ): readonly string[] {
   return members
-    .rowsIn('set', variableSetId)
+    .rowsByIndex('set', variableSetId)
     .filter((row) => row.relation === relation)
     .map(({ memberId }) => memberId)
 }
@@ -39,7 +41,7 @@ export function variableSetMembers(
 export function memberProblems(
   tables: Tables,
   set: VariableSetRow,
-  { relation, ids, pointer }: NamedMembers,
+  { relation, ids, pointer }: MemberRefs,
 ): readonly AttributeProblem[] {
   if (ids.length === 0) return []
   if (set.global) return [{ pointer, detail: `The set is global: it cannot name ${relation}` }]
@@ -68,9 +70,9 @@ const MEMBER_PROBLEMS: Readonly<Record<SetRelation, MemberProblem>> = {
   },
 }
 
-export interface MemberChange extends Pick<NamedMembers, 'relation' | 'ids'> {
+export interface SetMemberChange extends Pick<MemberRefs, 'relation' | 'ids'> {
   /** `replace` replaces all members of the relationship. */
-  readonly how: 'add' | 'remove' | 'replace'
+  readonly mode: 'add' | 'remove' | 'replace'
 }
 
 /**
@@ -80,17 +82,19 @@ export interface MemberChange extends Pick<NamedMembers, 'relation' | 'ids'> {
 export function memberChanges(
   tables: Tables,
   { id: variableSetId, organizationId }: Pick<VariableSetRow, 'id' | 'organizationId'>,
-  { relation, ids, how }: MemberChange,
+  { relation, ids, mode }: SetMemberChange,
 ): readonly Change[] {
-  const named = new Set(ids)
+  const requestedIds = new Set(ids)
   const present = new Set(variableSetMembers(tables, variableSetId, relation))
-  const gone = [...present].filter((id) => (how === 'remove') === named.has(id))
-  const missing = [...named].filter((id) => !present.has(id))
+  const removedIds = [...present].filter((id) => (mode === 'remove') === requestedIds.has(id))
+  const missing = [...requestedIds].filter((id) => !present.has(id))
   return [
-    ...(how === 'add'
+    ...(mode === 'add'
       ? []
-      : gone.map((id) => remove('variable_set_members', memberKey(variableSetId, relation, id)))),
-    ...(how === 'remove'
+      : removedIds.map((id) =>
+          remove('variable_set_members', memberKey(variableSetId, relation, id)),
+        )),
+    ...(mode === 'remove'
       ? []
       : missing.map((memberId) =>
           put('variable_set_members', { variableSetId, organizationId, relation, memberId }),
@@ -103,14 +107,14 @@ function memberKey(variableSetId: string, relation: SetRelation, memberId: strin
 }
 
 /** Deletes the memberships of a set, or those of a member in all sets. */
-export function memberEnd(
+export function deleteMembersChanges(
   { variable_set_members: members }: Tables,
   index: 'set' | 'member',
   group: string,
   isWanted: (row: VariableSetMemberRow) => boolean = () => true,
 ): readonly Change[] {
   return members
-    .rowsIn(index, group)
+    .rowsByIndex(index, group)
     .filter(isWanted)
     .map((row) =>
       remove('variable_set_members', memberKey(row.variableSetId, row.relation, row.memberId)),

@@ -1,28 +1,47 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  invalid,
+  invalidAttribute,
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type VariableSetRow,
+  type SetVariableRow,
 } from '../../model/index.ts'
-import { foldName, put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
+import {
+  normalizeName,
+  put,
+  remove,
+  scopedKey,
+  type Change,
+  type Tables,
+} from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
-import { commitWrite } from '../commit.ts'
+import { commitWrite, type GovernanceAction } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { keyProblems, newFields } from '../variables/variable-fields.ts'
-import { firstOfEach } from '../variables/effective-variables.ts'
-import { findSetMaker, findVariableSet, type SeenVariableSet } from './find-variable-set.ts'
-import { mayWrite } from './set-rights.ts'
+import { rowsByCreation } from '../list-index.ts'
+import {
+  applyVariableAttributes,
+  keyProblems,
+  newVariableFields,
+  sensitiveProblems,
+} from '../variables/variables.ts'
+import { firstByKey } from '../variables/effective-variables.ts'
+import {
+  findOrganizationForNewVariableSet,
+  findVariableSet,
+  mayWriteSet,
+  type VariableSetRight,
+  type VisibleVariableSet,
+} from './find-variable-set.ts'
 import {
   memberChanges,
-  memberEnd,
+  deleteMembersChanges,
   memberProblems,
-  namedMembers,
-  type NamedMembers,
+  toMemberRefs,
+  type MemberRefs,
 } from './set-members.ts'
 
 type CreateData = v2.VariableSetCreateRequest['data']
@@ -34,52 +53,55 @@ export async function createVariableSet(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { organizationName, data }: { readonly organizationName: string; readonly data: CreateData },
-): Promise<Result<SeenVariableSet, GovernanceRefusal>> {
-  const seat = findSetMaker(context, caller, organizationName)
-  if (!seat.ok) return seat
-  const { organization, standing, reach } = seat.value
+): Promise<Result<VisibleVariableSet, GovernanceRefusal>> {
+  const found = findOrganizationForNewVariableSet(context, caller, organizationName)
+  if (!found.ok) return found
+  const { organization, role, reach } = found.value
   const { attributes, relationships = {} } = data
   const { tables } = context.store
-  const owner = ownerOf(tables, organization, relationships.parent?.data)
+  const owner = resolveOwner(tables, organization, relationships.parent?.data)
   if (!owner.ok) return owner
-  if (!mayWrite(reach, { projectId: owner.value })) return err(UNSEEN)
+  if (!mayWriteSet(reach, { projectId: owner.value })) return err(NOT_FOUND)
   const set = withAttributes(
-    blankSet(context, { organizationId: organization.id, projectId: owner.value }),
+    newVariableSet(context, { organizationId: organization.id, projectId: owner.value }),
     attributes,
   )
-  const named = namedMembers(relationships)
+  const memberRefs = toMemberRefs(relationships)
   const variables = relationships.vars?.data ?? []
   const problems = [
     ...setProblems(tables, set),
-    ...named.flatMap((one) => memberProblems(tables, set, one)),
+    ...memberRefs.flatMap((one) => memberProblems(tables, set, one)),
     ...variableProblems(variables),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  if (tables.variable_sets.countIn('organization', organization.id) >= v2.VARIABLE_SETS_MAX)
+  if (tables.variable_sets.countByIndex('organization', organization.id) >= v2.VARIABLE_SETS_MAX)
     return err(
-      invalid('/data', `An organization has at most ${v2.VARIABLE_SETS_MAX} variable sets`),
+      invalidAttribute(
+        '/data',
+        `An organization has at most ${v2.VARIABLE_SETS_MAX} variable sets`,
+      ),
     )
   await commitWrite(context, {
     action: 'VariableSetCreated',
     caller,
     organizationId: organization.id,
-    subjects: [set.id],
+    affectedIds: [set.id],
     changes: [
       put('variable_sets', set),
-      ...named.flatMap((one) => memberChanges(tables, set, { ...one, how: 'add' })),
+      ...memberRefs.flatMap((one) => memberChanges(tables, set, { ...one, mode: 'add' })),
       ...variables.map(({ attributes: variable }) =>
         put('variable_set_variables', {
-          ...newFields(context, organization.id, variable),
+          ...newVariableFields(context, organization.id, variable),
           variableSetId: set.id,
         }),
       ),
     ],
   })
-  return ok({ organization, standing, set })
+  return ok({ organization, role, set })
 }
 
 /** Returns the project that owns the set; null for the organization. */
-function ownerOf(
+function resolveOwner(
   { projects }: Tables,
   { id, name }: { readonly id: string; readonly name: string },
   parent: { readonly id: string; readonly type: 'organizations' | 'projects' } | undefined,
@@ -87,15 +109,15 @@ function ownerOf(
   const pointer = '/data/relationships/parent/data'
   if (parent === undefined) return ok(null)
   if (parent.type === 'organizations')
-    return foldName(parent.id) === foldName(name)
+    return normalizeName(parent.id) === normalizeName(name)
       ? ok(null)
-      : err(invalid(pointer, 'Parent must be the organization of the path'))
+      : err(invalidAttribute(pointer, 'Parent must be the organization of the path'))
   return projects.find(parent.id)?.organizationId === id
     ? ok(parent.id)
-    : err(invalid(pointer, `Project ${parent.id} does not exist`))
+    : err(invalidAttribute(pointer, `Project ${parent.id} does not exist`))
 }
 
-function blankSet(
+function newVariableSet(
   { ids, clock }: GovernanceContext,
   owner: Pick<VariableSetRow, 'organizationId' | 'projectId'>,
 ): VariableSetRow {
@@ -127,10 +149,10 @@ function withAttributes(
 
 function setProblems(tables: Tables, set: VariableSetRow): readonly AttributeProblem[] {
   const { id, organizationId, projectId, name, global } = set
-  const group = scopedKey(projectId ?? organizationId, foldName(name))
-  const [taken] = tables.variable_sets.keysIn('name', group)
+  const group = scopedKey(projectId ?? organizationId, normalizeName(name))
+  const [existingId] = tables.variable_sets.keysByIndex('name', group)
   return [
-    ...(taken === undefined || taken === id
+    ...(existingId === undefined || existingId === id
       ? []
       : [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]),
     ...(global && projectId !== null
@@ -145,11 +167,11 @@ function setProblems(tables: Tables, set: VariableSetRow): readonly AttributePro
 }
 
 function variableProblems(variables: NewVariables): readonly AttributeProblem[] {
-  const first = new Set(firstOfEach(variables, ({ attributes }) => attributes))
+  const first = new Set(firstByKey(variables, ({ attributes }) => attributes))
   return variables.flatMap((variable, i) => {
     const { key, category } = variable.attributes
-    const takenBy = first.has(variable) ? undefined : 'another'
-    return keyProblems({ id: '', key, category }, takenBy).map(({ detail }) => ({
+    const existingId = first.has(variable) ? undefined : 'another'
+    return keyProblems({ id: '', key, category }, existingId).map(({ detail }) => ({
       pointer: `/data/relationships/vars/data/${i}/attributes/key`,
       detail,
     }))
@@ -161,73 +183,73 @@ export async function updateVariableSet(
   context: GovernanceContext,
   caller: GovernanceCaller,
   request: { readonly variableSetId: string; readonly data: v2.VariableSetUpdateRequest['data'] },
-): Promise<Result<SeenVariableSet, GovernanceRefusal>> {
+): Promise<Result<VisibleVariableSet, GovernanceRefusal>> {
   const { variableSetId, data } = request
-  const seen = findVariableSet(context, caller, { variableSetId, right: 'update' })
-  if (!seen.ok) return seen
-  const { set: before, organization } = seen.value
+  const found = findVariableSet(context, caller, { variableSetId, right: 'update' })
+  if (!found.ok) return found
+  const { set: before, organization } = found.value
   const { tables } = context.store
   const set = withAttributes(before, data.attributes ?? {})
-  const named = namedMembers(data.relationships ?? {})
+  const memberRefs = toMemberRefs(data.relationships ?? {})
   const problems = [
     ...setProblems(tables, set),
-    ...named.flatMap((one) => memberProblems(tables, set, one)),
+    ...memberRefs.flatMap((one) => memberProblems(tables, set, one)),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const changes = [
-    ...named.flatMap((one) => memberChanges(tables, set, { ...one, how: 'replace' })),
-    ...(set.global && !before.global ? dropped(tables, set, named) : []),
+    ...memberRefs.flatMap((one) => memberChanges(tables, set, { ...one, mode: 'replace' })),
+    ...(set.global && !before.global ? removeMembersChanges(tables, set, memberRefs) : []),
   ]
-  if (changes.length === 0 && isEqual(before, set)) return seen
+  if (changes.length === 0 && isEqual(before, set)) return found
   const after = { ...set, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
     action: 'VariableSetUpdated',
     caller,
     organizationId: organization.id,
-    subjects: [variableSetId],
+    affectedIds: [variableSetId],
     changes: [put('variable_sets', after), ...changes],
   })
-  return ok({ ...seen.value, set: after })
+  return ok({ ...found.value, set: after })
 }
 
 /**
  * A global set has no members, so they are removed, except in relationships that the request has
  * replaced already.
  */
-function dropped(
+function removeMembersChanges(
   tables: Tables,
   { id }: VariableSetRow,
-  named: readonly NamedMembers[],
+  memberRefs: readonly MemberRefs[],
 ): readonly Change[] {
-  const replaced = new Set(named.map(({ relation }) => relation))
-  return memberEnd(tables, 'set', id, ({ relation }) => !replaced.has(relation))
+  const replaced = new Set(memberRefs.map(({ relation }) => relation))
+  return deleteMembersChanges(tables, 'set', id, ({ relation }) => !replaced.has(relation))
 }
 
 /** Adds members to one relationship of a set, or removes them, atomically. */
 export async function changeVariableSetMembers(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  request: Pick<NamedMembers, 'relation' | 'ids'> & {
+  request: Pick<MemberRefs, 'relation' | 'ids'> & {
     readonly variableSetId: string
     readonly how: 'add' | 'remove'
   },
 ): Promise<Result<void, GovernanceRefusal>> {
   const { variableSetId, relation, ids, how } = request
-  const seen = findVariableSet(context, caller, { variableSetId, right: 'update' })
-  if (!seen.ok) return seen
-  const { set, organization } = seen.value
+  const found = findVariableSet(context, caller, { variableSetId, right: 'update' })
+  if (!found.ok) return found
+  const { set, organization } = found.value
   const { tables } = context.store
   const problems =
     how === 'add' ? memberProblems(tables, set, { relation, ids, pointer: '/data' }) : []
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const changes = memberChanges(tables, set, { relation, ids, how })
-  const touched = put('variable_sets', { ...set, updatedMs: context.clock.nowMs() })
+  const changes = memberChanges(tables, set, { relation, ids, mode: how })
+  const updatedSet = put('variable_sets', { ...set, updatedMs: context.clock.nowMs() })
   await commitWrite(context, {
     action: 'VariableSetMembersChanged',
     caller,
     organizationId: organization.id,
-    subjects: [variableSetId],
-    changes: changes.length === 0 ? [] : [touched, ...changes],
+    affectedIds: [variableSetId],
+    changes: changes.length === 0 ? [] : [updatedSet, ...changes],
   })
   return ok(undefined)
 }
@@ -237,25 +259,140 @@ export async function deleteVariableSet(
   caller: GovernanceCaller,
   variableSetId: string,
 ): Promise<Result<void, GovernanceRefusal>> {
-  const seen = findVariableSet(context, caller, { variableSetId, right: 'update' })
-  if (!seen.ok) return seen
+  const found = findVariableSet(context, caller, { variableSetId, right: 'update' })
+  if (!found.ok) return found
   await commitWrite(context, {
     action: 'VariableSetDeleted',
     caller,
-    organizationId: seen.value.organization.id,
-    subjects: [variableSetId],
-    changes: variableSetEnd(context.store.tables, variableSetId),
+    organizationId: found.value.organization.id,
+    affectedIds: [variableSetId],
+    changes: deleteVariableSetChanges(context.store.tables, variableSetId),
   })
   return ok(undefined)
 }
 
 /** Deletes a set with all its references. */
-export function variableSetEnd(tables: Tables, variableSetId: string): readonly Change[] {
+export function deleteVariableSetChanges(tables: Tables, variableSetId: string): readonly Change[] {
   return [
-    ...memberEnd(tables, 'set', variableSetId),
-    ...[...tables.variable_set_variables.keysIn('set', variableSetId)].map((key) =>
+    ...deleteMembersChanges(tables, 'set', variableSetId),
+    ...[...tables.variable_set_variables.keysByIndex('set', variableSetId)].map((key) =>
       remove('variable_set_variables', key),
     ),
     remove('variable_sets', variableSetId),
   ]
+}
+
+interface VisibleSetVariable extends VisibleVariableSet {
+  readonly variable: SetVariableRow
+}
+
+interface SetVariableRef {
+  readonly variableSetId: string
+  readonly variableId: string
+}
+
+/** Returns the variables of a set, oldest first. */
+export function listSetVariables(tables: Tables, variableSetId: string): readonly SetVariableRow[] {
+  return rowsByCreation(tables.variable_set_variables, 'set', variableSetId)
+}
+
+export function findSetVariable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { variableSetId, variableId, right }: SetVariableRef & { readonly right: VariableSetRight },
+): Result<VisibleSetVariable, GovernanceRefusal> {
+  const found = findVariableSet(context, caller, { variableSetId, right })
+  if (!found.ok) return found
+  const variable = context.store.tables.variable_set_variables.find(variableId)
+  if (variable === undefined || variable.variableSetId !== variableSetId) return err(NOT_FOUND)
+  return ok({ ...found.value, variable })
+}
+
+export async function createSetVariable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: {
+    readonly variableSetId: string
+    readonly data: v2.WorkspaceVariableCreateRequest['data']
+  },
+): Promise<Result<VisibleSetVariable, GovernanceRefusal>> {
+  const { variableSetId, data } = request
+  const found = findVariableSet(context, caller, { variableSetId, right: 'update' })
+  if (!found.ok) return found
+  const { organization } = found.value
+  const { tables } = context.store
+  const fields = newVariableFields(context, organization.id, data.attributes)
+  const variable: SetVariableRow = { ...fields, variableSetId }
+  const problems = keyProblems(variable, existingVariableId(tables, variable))
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  if (tables.variable_set_variables.countByIndex('set', variableSetId) >= v2.VARIABLES_MAX)
+    return err(
+      invalidAttribute('/data', `A variable set has at most ${v2.VARIABLES_MAX} variables`),
+    )
+  await commitVariable(context, caller, { variable, action: 'VariableCreated' })
+  return ok({ ...found.value, variable })
+}
+
+function existingVariableId(
+  { variable_set_variables: variables }: Tables,
+  { variableSetId, category, key }: Pick<SetVariableRow, 'variableSetId' | 'category' | 'key'>,
+): string | undefined {
+  const [existingId] = variables.keysByIndex(
+    'key',
+    scopedKey(scopedKey(variableSetId, category), key),
+  )
+  return existingId
+}
+
+export async function updateSetVariable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: SetVariableRef & { readonly data: v2.WorkspaceVariableUpdateRequest['data'] },
+): Promise<Result<VisibleSetVariable, GovernanceRefusal>> {
+  const found = findSetVariable(context, caller, { ...request, right: 'update' })
+  if (!found.ok) return found
+  const { variable: before } = found.value
+  const { attributes = {} } = request.data
+  const changed = applyVariableAttributes(context, before, attributes)
+  const problems = [
+    ...sensitiveProblems(before, attributes),
+    ...keyProblems(changed, existingVariableId(context.store.tables, changed)),
+  ]
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  if (isEqual(before, changed)) return found
+  const variable = { ...changed, versionId: context.ids.uuid() }
+  await commitVariable(context, caller, { variable, action: 'VariableUpdated' })
+  return ok({ ...found.value, variable })
+}
+
+export async function deleteSetVariable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  ref: SetVariableRef,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findSetVariable(context, caller, { ...ref, right: 'update' })
+  if (!found.ok) return found
+  const { id, organizationId } = found.value.variable
+  await commitWrite(context, {
+    action: 'VariableDeleted',
+    caller,
+    organizationId,
+    affectedIds: [id],
+    changes: [remove('variable_set_variables', id)],
+  })
+  return ok(undefined)
+}
+
+async function commitVariable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { variable, action }: { readonly variable: SetVariableRow; readonly action: GovernanceAction },
+): Promise<void> {
+  await commitWrite(context, {
+    action,
+    caller,
+    organizationId: variable.organizationId,
+    affectedIds: [variable.id],
+    changes: [put('variable_set_variables', variable)],
+  })
 }

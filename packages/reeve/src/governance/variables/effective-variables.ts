@@ -1,18 +1,18 @@
 import type { VariableFields, VariableSetRow, WorkspaceRow } from '../../model/index.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { scopedKey, type Tables } from '../../state/index.ts'
-import { oldestFirst } from '../by-creation.ts'
+import { rowsByCreation } from '../list-index.ts'
 
-type Place = Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'>
+type VariableTarget = Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'>
 
 /** Variable sets that apply to a workspace, highest precedence first. */
-export interface AppliedSets {
+export interface ApplicableSets {
   /** Their values override those of runs and workspaces. */
   readonly priority: readonly VariableSetRow[]
   readonly others: readonly VariableSetRow[]
 }
 
-export function setsFor(tables: Tables, workspace: Place): AppliedSets {
+export function applicableVariableSets(tables: Tables, workspace: VariableTarget): ApplicableSets {
   const { global, project, own } = setsByScope(tables, workspace)
   const isPriority = ({ priority }: VariableSetRow): boolean => priority
   const pick = (
@@ -23,27 +23,30 @@ export function setsFor(tables: Tables, workspace: Place): AppliedSets {
     ...new Set(scopes.flatMap((sets) => sets.filter((set) => isPriority(set) === wanted))),
   ]
   return {
-    priority: pick([global, project, own].map(inOrder('organization')), true),
-    others: pick([own, project, global].map(inOrder('project')), false),
+    priority: pick([global, project, own].map(sortByOwner('organization')), true),
+    others: pick([own, project, global].map(sortByOwner('project')), false),
   }
 }
 
-function setsByScope({ variable_sets: sets, variable_set_members: members }: Tables, place: Place) {
+function setsByScope(
+  { variable_sets: sets, variable_set_members: members }: Tables,
+  target: VariableTarget,
+) {
   const attached = (relation: 'workspaces' | 'projects', id: string): readonly VariableSetRow[] =>
     members
-      .rowsIn('member', scopedKey(relation, id))
+      .rowsByIndex('member', scopedKey(relation, id))
       .flatMap(({ variableSetId }) => sets.find(variableSetId) ?? [])
       // Sets of a former project do not apply to a moved workspace.
-      .filter(({ projectId }) => projectId === null || projectId === place.projectId)
+      .filter(({ projectId }) => projectId === null || projectId === target.projectId)
   return {
-    global: sets.rowsIn('global', place.organizationId),
-    project: attached('projects', place.projectId),
-    own: attached('workspaces', place.id),
+    global: sets.rowsByIndex('global', target.organizationId),
+    project: attached('projects', target.projectId),
+    own: attached('workspaces', target.id),
   }
 }
 
-/** Within a scope: by owner, then by name in code point order. */
-function inOrder(first: 'organization' | 'project') {
+/** Sorts sets of one scope by owner, then by name in code point order. */
+function sortByOwner(first: 'organization' | 'project') {
   const rank = ({ projectId }: VariableSetRow): number =>
     (projectId === null) === (first === 'organization') ? 0 : 1
   return (sets: readonly VariableSetRow[]): readonly VariableSetRow[] =>
@@ -64,36 +67,39 @@ export interface VariableLayers {
   readonly others: readonly EffectiveVariable[]
 }
 
-export function variableLayers(tables: Tables, workspace: Place): VariableLayers {
-  const ofSets = (sets: readonly VariableSetRow[]): readonly EffectiveVariable[] =>
+export function variableLayers(tables: Tables, workspace: VariableTarget): VariableLayers {
+  const variablesOfSets = (sets: readonly VariableSetRow[]): readonly EffectiveVariable[] =>
     sets.flatMap(({ id: setId }) =>
-      oldestFirst(tables.variable_set_variables, 'set', setId).map((variable) => ({
+      rowsByCreation(tables.variable_set_variables, 'set', setId).map((variable) => ({
         variable,
         setId,
       })),
     )
-  const { priority, others } = setsFor(tables, workspace)
-  const own = oldestFirst(tables.run_variables, 'workspace', workspace.id)
+  const { priority, others } = applicableVariableSets(tables, workspace)
+  const ownVariables = rowsByCreation(tables.run_variables, 'workspace', workspace.id)
   return {
-    priority: ofSets(priority),
-    others: [...own.map((variable) => ({ variable })), ...ofSets(others)],
+    priority: variablesOfSets(priority),
+    others: [...ownVariables.map((variable) => ({ variable })), ...variablesOfSets(others)],
   }
 }
 
 /** Returns the variables that the runs of a workspace receive, without those of a run itself. */
-export function effectiveVariables(tables: Tables, workspace: Place): readonly EffectiveVariable[] {
+export function effectiveVariables(
+  tables: Tables,
+  workspace: VariableTarget,
+): readonly EffectiveVariable[] {
   const { priority, others } = variableLayers(tables, workspace)
-  return firstOfEach([...priority, ...others], ({ variable }) => variable)
+  return firstByKey([...priority, ...others], ({ variable }) => variable)
 }
 
 /** Returns the first item of each category and key. */
-export function firstOfEach<T>(
+export function firstByKey<T>(
   items: readonly T[],
-  nameOf: (item: T) => { readonly category: string; readonly key: string },
+  keyOf: (item: T) => { readonly category: string; readonly key: string },
 ): readonly T[] {
   const found = new Map<string, T>()
   for (const item of items) {
-    const { category, key } = nameOf(item)
+    const { category, key } = keyOf(item)
     const name = `${category}!${key}`
     if (!found.has(name)) found.set(name, item)
   }

@@ -1,24 +1,28 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type ProjectRow,
   type WorkspaceRow,
 } from '../../model/index.ts'
-import { foldName, scopedKey } from '../../state/index.ts'
+import { normalizeName, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import {
   workspaceRights,
-  type Standing,
-  type WorkspaceFacts,
+  type OrganizationRole,
+  type WorkspaceAccessInput,
   type WorkspaceRight,
   type WorkspaceRights,
 } from '../permissions.ts'
-import { findSeat, seatIn, type Seat } from '../standing.ts'
+import {
+  findOrganization,
+  findOrganizationById,
+  type VisibleOrganization,
+} from '../authorization.ts'
 
 /** A workspace that the caller may read, with the caller's permissions on it. */
-export interface SeenWorkspace extends Seat {
+export interface VisibleWorkspace extends VisibleOrganization {
   readonly workspace: WorkspaceRow
   readonly project: ProjectRow
   readonly rights: WorkspaceRights
@@ -33,28 +37,30 @@ export function findWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   address: WorkspaceAddress,
-): Result<SeenWorkspace, GovernanceRefusal> {
+): Result<VisibleWorkspace, GovernanceRefusal> {
   const { workspaces } = context.store.tables
   if ('workspaceId' in address) {
     const workspace = workspaces.find(address.workspaceId)
-    if (workspace === undefined) return err(UNSEEN)
-    const seat = seatIn(context, caller, workspace.organizationId)
-    return seat.ok ? seenOrNot(context, seat.value, workspace) : seat
+    if (workspace === undefined) return err(NOT_FOUND)
+    const found = findOrganizationById(context, caller, workspace.organizationId)
+    return found.ok ? requireReadable(context, found.value, workspace) : found
   }
-  const seat = findSeat(context, caller, address.organizationName)
-  if (!seat.ok) return seat
-  const group = scopedKey(seat.value.organization.id, foldName(address.workspaceName))
-  const [id] = workspaces.keysIn('name', group)
-  return id === undefined ? err(UNSEEN) : seenOrNot(context, seat.value, workspaces.get(id))
+  const found = findOrganization(context, caller, address.organizationName)
+  if (!found.ok) return found
+  const group = scopedKey(found.value.organization.id, normalizeName(address.workspaceName))
+  const [id] = workspaces.keysByIndex('name', group)
+  return id === undefined
+    ? err(NOT_FOUND)
+    : requireReadable(context, found.value, workspaces.get(id))
 }
 
-function seenOrNot(
+function requireReadable(
   context: GovernanceContext,
-  seat: Seat,
+  visible: VisibleOrganization,
   workspace: WorkspaceRow,
-): Result<SeenWorkspace, GovernanceRefusal> {
-  const seen = seenWorkspace(context, seat, workspace)
-  return seen.rights.read ? ok(seen) : err(UNSEEN)
+): Result<VisibleWorkspace, GovernanceRefusal> {
+  const candidate = toVisibleWorkspace(context, visible, workspace)
+  return candidate.rights.read ? ok(candidate) : err(NOT_FOUND)
 }
 
 /** Returns the workspace if the caller has the permission on it. */
@@ -62,61 +68,61 @@ export function findWorkspaceWith(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { address, right }: { readonly address: WorkspaceAddress; readonly right: WorkspaceRight },
-): Result<SeenWorkspace, GovernanceRefusal> {
-  const seen = findWorkspace(context, caller, address)
-  return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
+): Result<VisibleWorkspace, GovernanceRefusal> {
+  const found = findWorkspace(context, caller, address)
+  return found.ok && !found.value.rights[right] ? err(NOT_FOUND) : found
 }
 
 /**
  * Reports whether runs of the workspace execute as jobs of this cluster, by its own or inherited
  * mode.
  */
-export function executesHere({
+export function usesRemoteExecution({
   workspace: { overwritesExecutionMode, executionMode },
   organization: { defaultExecutionMode },
-}: Pick<SeenWorkspace, 'workspace' | 'organization'>): boolean {
+}: Pick<VisibleWorkspace, 'workspace' | 'organization'>): boolean {
   return (overwritesExecutionMode ? executionMode : defaultExecutionMode) === 'remote'
 }
 
 /** Returns a workspace with the permissions of a member of its organization, who may have none. */
-export function seenWorkspace(
+export function toVisibleWorkspace(
   context: GovernanceContext,
-  seat: Seat,
+  visible: VisibleOrganization,
   workspace: WorkspaceRow,
-): SeenWorkspace {
+): VisibleWorkspace {
   return {
-    ...seat,
+    ...visible,
     workspace,
     project: context.store.tables.projects.get(workspace.projectId),
-    rights: rightsOnWorkspace(context, seat, workspace),
+    rights: workspaceRightsOf(context, visible, workspace),
   }
 }
 
-function rightsOnWorkspace(
+function workspaceRightsOf(
   context: GovernanceContext,
-  { organization, standing }: Seat,
+  { organization, role }: VisibleOrganization,
   workspace: Pick<WorkspaceRow, 'id' | 'projectId'>,
 ): WorkspaceRights {
-  return workspaceRights(standing, {
+  return workspaceRights(role, {
     allowForceDelete: organization.allowForceDeleteWorkspaces,
-    ...accessesTo(context, standing, workspace),
+    ...workspaceAccessInput(context, role, workspace),
   })
 }
 
-function accessesTo(
+function workspaceAccessInput(
   { store }: GovernanceContext,
-  { teamIds, isOwner }: Standing,
+  { teamIds, isOwner }: OrganizationRole,
   workspace: Pick<WorkspaceRow, 'id' | 'projectId'>,
-): Pick<WorkspaceFacts, 'projectAccesses' | 'accesses'> {
+): Pick<WorkspaceAccessInput, 'projectAccesses' | 'accesses'> {
   // Owners need no access, and a site administrator is in no team.
   if (isOwner) return { projectAccesses: [], accesses: [] }
   const { team_projects: toProject, team_workspaces: toWorkspace } = store.tables
   const ids = [...teamIds]
   return {
     projectAccesses: ids.flatMap((id) =>
-      toProject.rowsIn('pair', scopedKey(id, workspace.projectId)),
+      toProject.rowsByIndex('pair', scopedKey(id, workspace.projectId)),
     ),
-    accesses: ids.flatMap((id) => toWorkspace.rowsIn('pair', scopedKey(id, workspace.id))),
+    accesses: ids.flatMap((id) => toWorkspace.rowsByIndex('pair', scopedKey(id, workspace.id))),
   }
 }
 
@@ -125,38 +131,41 @@ function accessesTo(
  * `workspaceRights` alone decides. Grants are additive, so read access to a project includes every
  * workspace in it, and only the others are checked one by one.
  */
-export function readableWorkspaces(
+export function readableWorkspaceIds(
   context: GovernanceContext,
-  seat: Seat,
+  visible: VisibleOrganization,
 ): ReadonlySet<string> | undefined {
-  const { organization, standing } = seat
+  const { organization, role } = visible
   const allowForceDelete = organization.allowForceDeleteWorkspaces
-  const nothingSpecial = { allowForceDelete, projectAccesses: [], accesses: [] }
-  if (workspaceRights(standing, nothingSpecial).read) return undefined
-  const key = [organization.id, ...standing.teamIds, '!', ...standing.access].join(' ')
-  const found = context.workspaceScopes.find(key, versionOf(context), () =>
-    decideWorkspaces(context, seat),
+  const baseline = { allowForceDelete, projectAccesses: [], accesses: [] }
+  if (workspaceRights(role, baseline).read) return undefined
+  const key = [organization.id, ...role.teamIds, '!', ...role.access].join(' ')
+  const found = context.visibleWorkspacesCache.getOrCompute(key, accessVersion(context), () =>
+    computeWorkspaceIds(context, visible),
   )
-  const all = context.store.tables.workspaces.countIn('organization', organization.id)
+  const all = context.store.tables.workspaces.countByIndex('organization', organization.id)
   // Undefined lets a page be read from the index without a filter.
   return found.size === all ? undefined : found
 }
 
-function versionOf({ store }: GovernanceContext): string {
+function accessVersion({ store }: GovernanceContext): string {
   const { team_projects, team_workspaces, workspaces } = store.tables
   return `${team_projects.lastIndex} ${team_workspaces.lastIndex} ${workspaces.lastIndex}`
 }
 
-function decideWorkspaces(context: GovernanceContext, seat: Seat): ReadonlySet<string> {
+function computeWorkspaceIds(
+  context: GovernanceContext,
+  visible: VisibleOrganization,
+): ReadonlySet<string> {
   const { team_projects, team_workspaces, workspaces } = context.store.tables
   const found = new Set<string>()
-  for (const teamId of seat.standing.teamIds) {
-    for (const { projectId } of team_projects.rowsIn('team', teamId))
-      // With an ID that no workspace has, the result is the access that the project alone grants.
-      if (rightsOnWorkspace(context, seat, { id: '', projectId }).read)
-        for (const id of workspaces.keysIn('project', projectId)) found.add(id)
-    for (const { workspaceId, projectId } of team_workspaces.rowsIn('team', teamId))
-      if (rightsOnWorkspace(context, seat, { id: workspaceId, projectId }).read)
+  for (const teamId of visible.role.teamIds) {
+    for (const { projectId } of team_projects.rowsByIndex('team', teamId))
+      // An ID that no workspace has yields the permissions that the project alone grants.
+      if (workspaceRightsOf(context, visible, { id: '', projectId }).read)
+        for (const id of workspaces.keysByIndex('project', projectId)) found.add(id)
+    for (const { workspaceId, projectId } of team_workspaces.rowsByIndex('team', teamId))
+      if (workspaceRightsOf(context, visible, { id: workspaceId, projectId }).read)
         found.add(workspaceId)
   }
   return found

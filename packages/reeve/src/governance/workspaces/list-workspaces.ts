@@ -1,37 +1,43 @@
+import type { v2 } from '@reeve/contract'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import { foldName, scopedKey, type Tables } from '../../state/index.ts'
+import { normalizeName, scopedKey, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
-import { intersect } from '../intersect.ts'
-import type { ListOrder, ListPart } from '../list-index.ts'
-import { findTagged, type TagFilter } from '../projects/find-tagged.ts'
-import { findSeat } from '../standing.ts'
-import { readableWorkspaces, seenWorkspace, type SeenWorkspace } from './find-workspace.ts'
-import { byCurrentRun, workspacesInStatus } from './workspace-runs.ts'
+import { intersect, keysByCreation, type ListOrder, type ListPage } from '../list-index.ts'
+import { ownerIdsWithTags, type TagFilter } from '../tags/tags.ts'
+import { findOrganization } from '../authorization.ts'
+import { locksForPlan } from '../runs/execution/queue.ts'
+import { activeStatuses } from '../runs/run-status.ts'
+import { currentState } from '../state-versions/state-versions.ts'
+import {
+  readableWorkspaceIds,
+  toVisibleWorkspace,
+  type VisibleWorkspace,
+} from './find-workspace.ts'
 
 export type WorkspaceOrder = ListOrder | 'changed' | '-changed' | 'current-run' | '-current-run'
 
-export interface WorkspaceSearch {
+interface WorkspaceSearch {
   readonly organizationName: string
   /** Substring of the name, ignoring case. */
-  readonly part?: string | undefined
+  readonly nameContains?: string | undefined
   /** Name with `*` at its start, end or both. */
   readonly wildcard?: string | undefined
   readonly projectId?: string | undefined
   /** Effective tags, including inherited ones; all must match. */
   readonly tags: readonly TagFilter[]
   /** Tag keys that must be absent. */
-  readonly withoutKeys: readonly string[]
+  readonly excludedTagKeys: readonly string[]
   /** Allowed statuses of the current run. */
   readonly runStatuses?: readonly string[] | undefined
   readonly order: WorkspaceOrder
-  readonly skip: number
-  readonly take: number
+  readonly offset: number
+  readonly limit: number
 }
 
-export interface WorkspacePart {
-  readonly workspaces: readonly SeenWorkspace[]
+interface WorkspacePage {
+  readonly workspaces: readonly VisibleWorkspace[]
   readonly total: number
 }
 
@@ -39,22 +45,22 @@ export interface WorkspacePart {
 export function listWorkspaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  wish: WorkspaceSearch,
-): Result<WorkspacePart, GovernanceRefusal> {
-  const seat = findSeat(context, caller, wish.organizationName)
-  if (!seat.ok) return seat
+  request: WorkspaceSearch,
+): Result<WorkspacePage, GovernanceRefusal> {
+  const found = findOrganization(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { tables } = context.store
-  const { id: organizationId } = seat.value.organization
-  const within = intersect([
-    readableWorkspaces(context, seat.value),
-    filtered(context, organizationId, wish),
+  const { id: organizationId } = found.value.organization
+  const restrictTo = intersect([
+    readableWorkspaceIds(context, found.value),
+    matchingIds(context, organizationId, request),
   ])
-  const part = pageOf(context, { wish, within, organizationId })
+  const page = pageInOrder(context, { wish: request, within: restrictTo, organizationId })
   return ok({
-    workspaces: part.keys.map((id) =>
-      seenWorkspace(context, seat.value, tables.workspaces.get(id)),
+    workspaces: page.keys.map((id) =>
+      toVisibleWorkspace(context, found.value, tables.workspaces.get(id)),
     ),
-    total: part.total,
+    total: page.total,
   })
 }
 
@@ -62,73 +68,100 @@ export function listWorkspaces(
  * Returns the workspaces that match the filters, for any caller; undefined without filters. Cached
  * until one of these tables changes, because the next page has the same filters.
  */
-function filtered(
+function matchingIds(
   context: GovernanceContext,
   organizationId: string,
-  wish: WorkspaceSearch,
+  request: WorkspaceSearch,
 ): ReadonlySet<string> | undefined {
   const { tables } = context.store
-  const { projectId, wildcard, tags, withoutKeys, runStatuses } = wish
-  const key = JSON.stringify([organizationId, projectId, wildcard, tags, withoutKeys, runStatuses])
+  const { projectId, wildcard, tags, excludedTagKeys, runStatuses } = request
+  const key = JSON.stringify([
+    organizationId,
+    projectId,
+    wildcard,
+    tags,
+    excludedTagKeys,
+    runStatuses,
+  ])
   const { workspaces, tag_bindings, runs } = tables
   const version = `${workspaces.lastIndex} ${tag_bindings.lastIndex} ${runs.lastIndex}`
-  return context.workspaceFilters.find(key, version, () =>
+  return context.workspaceFilters.getOrCompute(key, version, () =>
     intersect([
-      projectId === undefined ? undefined : new Set(workspaces.keysIn('project', projectId)),
-      wildcard === undefined ? undefined : namedLike(context, organizationId, foldName(wildcard)),
-      ...tags.map((filter) => effectivelyTagged(tables, organizationId, filter)),
+      projectId === undefined ? undefined : new Set(workspaces.keysByIndex('project', projectId)),
+      wildcard === undefined
+        ? undefined
+        : idsByWildcard(context, organizationId, normalizeName(wildcard)),
+      ...tags.map((filter) => workspaceIdsWithTag(tables, organizationId, filter)),
       runStatuses === undefined
         ? undefined
-        : workspacesInStatus(tables, organizationId, runStatuses),
-      withoutTags(tables, organizationId, withoutKeys),
+        : workspaceIdsByRunStatus(tables, organizationId, runStatuses),
+      workspaceIdsWithoutTags(tables, organizationId, excludedTagKeys),
     ]),
   )
 }
 
-const NOTHING: ReadonlySet<string> = new Set()
+const NO_IDS: ReadonlySet<string> = new Set()
 
-interface Found {
+interface PageRequest {
   readonly wish: WorkspaceSearch
   readonly within: ReadonlySet<string> | undefined
   readonly organizationId: string
 }
 
-function pageOf(context: GovernanceContext, found: Found): ListPart {
+function pageInOrder(context: GovernanceContext, pageRequest: PageRequest): ListPage {
   const { lists } = context
-  const { wish, within, organizationId: scope } = found
-  const page = { scope, search: wish.part, within, skip: wish.skip, take: wish.take }
-  switch (wish.order) {
+  const { wish: request, within: restrictTo, organizationId: scope } = pageRequest
+  const page = {
+    scope,
+    search: request.nameContains,
+    restrictTo,
+    skip: request.offset,
+    take: request.limit,
+  }
+  switch (request.order) {
     case 'changed':
       return lists.changedWorkspaces.page({ ...page, order: 'name' })
     case '-changed':
       return lists.changedWorkspaces.page({ ...page, order: '-name' })
     case 'current-run':
     case '-current-run':
-      return pageByRun(context, found)
+      return pageByCurrentRun(context, pageRequest)
     default:
-      return lists.workspaces.page({ ...page, order: wish.order })
+      return lists.workspaces.page({ ...page, order: request.order })
   }
 }
 
 /** Workspaces without runs come last, newest first, in both directions. */
-function pageByRun({ lists, store, runOrders }: GovernanceContext, found: Found): ListPart {
-  const { wish, within, organizationId } = found
+function pageByCurrentRun(
+  { lists, store, runOrderCache }: GovernanceContext,
+  pageRequest: PageRequest,
+): ListPage {
+  const { wish: request, within: restrictTo, organizationId } = pageRequest
   const { runs, workspaces } = store.tables
   const version = `${runs.lastIndex} ${workspaces.lastIndex}`
-  const order = runOrders.find(organizationId, version, () =>
-    byCurrentRun(store.tables, organizationId),
+  const order = runOrderCache.getOrCompute(organizationId, version, () =>
+    workspaceIdsByCurrentRun(store.tables, organizationId),
   )
-  const all = { scope: organizationId, search: wish.part, within, skip: 0, take: Infinity }
+  const all = {
+    scope: organizationId,
+    search: request.nameContains,
+    restrictTo,
+    skip: 0,
+    take: Infinity,
+  }
   const { keys, total } = lists.workspaces.page({ ...all, order: 'newest' })
-  const left = new Set(keys)
-  const ran = (wish.order === 'current-run' ? order : order.toReversed()).filter((id) =>
-    left.delete(id),
+  const withoutRun = new Set(keys)
+  const withRun = (request.order === 'current-run' ? order : order.toReversed()).filter((id) =>
+    withoutRun.delete(id),
   )
-  return { keys: [...ran, ...left].slice(wish.skip, wish.skip + wish.take), total }
+  return {
+    keys: [...withRun, ...withoutRun].slice(request.offset, request.offset + request.limit),
+    total,
+  }
 }
 
 /** Returns workspaces by wildcard; a `*` inside the name is literal, so it matches nothing. */
-function namedLike(
+function idsByWildcard(
   { lists, store }: GovernanceContext,
   organizationId: string,
   wildcard: string,
@@ -136,45 +169,138 @@ function namedLike(
   const { workspaces } = store.tables
   const isOpenBefore = wildcard.startsWith('*')
   const isOpenAfter = wildcard.length > 1 && wildcard.endsWith('*')
-  const core = wildcard.slice(isOpenBefore ? 1 : 0, isOpenAfter ? -1 : undefined)
+  const literal = wildcard.slice(isOpenBefore ? 1 : 0, isOpenAfter ? -1 : undefined)
   if (!isOpenBefore && !isOpenAfter)
-    return new Set(workspaces.keysIn('name', scopedKey(organizationId, core)))
+    return new Set(workspaces.keysByIndex('name', scopedKey(organizationId, literal)))
   const all = { scope: organizationId, order: 'oldest', skip: 0, take: Infinity } as const
-  const { keys } = lists.workspaces.page({ ...all, search: core })
+  const { keys } = lists.workspaces.page({ ...all, search: literal })
   if (isOpenBefore && isOpenAfter) return new Set(keys)
-  const fits = (key: string): boolean => {
+  const matches = (key: string): boolean => {
     // The index key contains the name, so the row is not decoded.
-    const name = workspaces.groupOf('name', key)?.slice(organizationId.length + 1) ?? ''
-    return isOpenBefore ? name.endsWith(core) : name.startsWith(core)
+    const name = workspaces.indexKeyOf('name', key)?.slice(organizationId.length + 1) ?? ''
+    return isOpenBefore ? name.endsWith(literal) : name.startsWith(literal)
   }
-  return new Set(keys.filter(fits))
+  return new Set(keys.filter(matches))
 }
 
 /** A workspace's own binding overrides that of its project. */
-function effectivelyTagged(
+function workspaceIdsWithTag(
   tables: Tables,
   organizationId: string,
   filter: TagFilter,
 ): ReadonlySet<string> {
   const ofProjects = { organizationId, ownerType: 'project' } as const
   const ofWorkspaces = { organizationId, ownerType: 'workspace' } as const
-  const found = new Set(findTagged(tables, ofWorkspaces, [filter]))
-  const hiding = findTagged(tables, ofWorkspaces, [{ key: filter.key, value: '' }]) ?? NOTHING
-  for (const projectId of findTagged(tables, ofProjects, [filter]) ?? NOTHING)
-    for (const id of tables.workspaces.keysIn('project', projectId))
-      if (!hiding.has(id)) found.add(id)
+  const found = new Set(ownerIdsWithTags(tables, ofWorkspaces, [filter]))
+  const overriding =
+    ownerIdsWithTags(tables, ofWorkspaces, [{ key: filter.key, value: '' }]) ?? NO_IDS
+  for (const projectId of ownerIdsWithTags(tables, ofProjects, [filter]) ?? NO_IDS)
+    for (const id of tables.workspaces.keysByIndex('project', projectId))
+      if (!overriding.has(id)) found.add(id)
   return found
 }
 
 /** Returns all workspaces of the organization without these keys; undefined if none are given. */
-function withoutTags(
+function workspaceIdsWithoutTags(
   tables: Tables,
   organizationId: string,
   keys: readonly string[],
 ): ReadonlySet<string> | undefined {
   if (keys.length === 0) return undefined
-  const left = new Set(tables.workspaces.keysIn('organization', organizationId))
+  const remaining = new Set(tables.workspaces.keysByIndex('organization', organizationId))
   for (const key of keys)
-    for (const id of effectivelyTagged(tables, organizationId, { key, value: '' })) left.delete(id)
-  return left
+    for (const id of workspaceIdsWithTag(tables, organizationId, { key, value: '' }))
+      remaining.delete(id)
+  return remaining
+}
+
+/** Information about a workspace derived from its runs. */
+interface WorkspaceRunSummary {
+  /** The run that holds the lock, that is next, or that is the newest one. */
+  readonly currentRunId: string | null
+  readonly latestRunId: string | null
+  /** Whether an unfinished run exists. */
+  readonly isActive: boolean
+  /** Number of resources in the current state; without a state, as of the last applied plan. */
+  readonly resourceCount: number
+  readonly policyCheckFailures: number
+  readonly runFailures: number
+}
+
+export function summarizeRuns(tables: Tables, workspaceId: string): WorkspaceRunSummary {
+  const count = (status: v2.RunStatus): number =>
+    tables.runs.countByIndex('workspaceStatus', scopedKey(workspaceId, status))
+  const [latestRunId = null] = newestRunIds(tables, 'workspace', workspaceId)
+  return {
+    currentRunId: findCurrentRun(tables, workspaceId) ?? null,
+    latestRunId,
+    isActive: activeStatuses().some((status) => count(status) > 0),
+    resourceCount: countResources(tables, workspaceId),
+    policyCheckFailures: tables.policy_checks.countByIndex('failed', workspaceId),
+    runFailures: count('errored'),
+  }
+}
+
+/**
+ * Returns the run that holds the lock; without one, the run that is next in the queue, or else the
+ * newest run that is not speculative. Clients that wait read from it what they wait for.
+ */
+function findCurrentRun(tables: Tables, workspaceId: string): string | undefined {
+  const lock = tables.workspaces.find(workspaceId)?.lock ?? null
+  if (lock?.byType === 'runs' && tables.runs.has(lock.byId)) return lock.byId
+  const waiting = keysByCreation(tables.runs, 'workspaceStatus', scopedKey(workspaceId, 'pending'))
+  const next = waiting.find((id) => {
+    const run = tables.runs.get(id)
+    return run.execution !== undefined && locksForPlan(run)
+  })
+  if (next !== undefined) return next
+  return newestRunIds(tables, 'workspace', workspaceId).find((id) => !tables.runs.get(id).planOnly)
+}
+
+/** Returns the workspaces of an organization whose current run has one of these statuses. */
+function workspaceIdsByRunStatus(
+  tables: Tables,
+  organizationId: string,
+  statuses: readonly string[],
+): ReadonlySet<string> {
+  const { runs } = tables
+  const found = new Set<string>()
+  for (const status of statuses)
+    for (const runId of runs.keysByIndex('status', status)) {
+      // The index key contains the workspace, so the row is not decoded.
+      const workspaceId = runs.indexKeyOf('workspace', runId)
+      if (workspaceId === undefined || runs.indexKeyOf('organization', runId) !== organizationId)
+        continue
+      if (findCurrentRun(tables, workspaceId) === runId) found.add(workspaceId)
+    }
+  return found
+}
+
+/** Returns the workspaces of an organization that have a current run, the oldest run first. */
+function workspaceIdsByCurrentRun(tables: Tables, organizationId: string): readonly string[] {
+  const { runs, workspaces } = tables
+  const ages = new Map<string, number>()
+  for (const id of workspaces.keysByIndex('organization', organizationId)) {
+    const runId = findCurrentRun(tables, id)
+    if (runId !== undefined) ages.set(id, runs.createIndexOf(runId) ?? 0)
+  }
+  return [...ages].toSorted(([, a], [, b]) => a - b).map(([id]) => id)
+}
+
+/** Iterates without decoding rows, because a workspace may have many runs. */
+function newestRunIds(
+  { runs }: Tables,
+  index: 'workspace' | 'workspaceStatus',
+  group: string,
+): readonly string[] {
+  const createIndexOf = (id: string): number => runs.createIndexOf(id) ?? 0
+  return [...runs.keysByIndex(index, group)].toSorted((a, b) => createIndexOf(b) - createIndexOf(a))
+}
+
+function countResources(tables: Tables, workspaceId: string): number {
+  const state = currentState(tables, workspaceId)
+  if (state !== undefined) return state.resourceCount
+  const [applied] = newestRunIds(tables, 'workspaceStatus', scopedKey(workspaceId, 'applied'))
+  if (applied === undefined) return 0
+  return tables.run_plans.find(tables.runs.get(applied).planId)?.counts.resources ?? 0
 }

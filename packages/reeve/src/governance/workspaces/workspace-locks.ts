@@ -9,32 +9,32 @@ import { put, type Change } from '../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { hasPendingState, pendingStatesEnd } from '../state-versions/state-versions.ts'
+import { hasPendingState, discardPendingStatesChanges } from '../state-versions/state-versions.ts'
 import { teamRights, type WorkspaceRight } from '../permissions.ts'
-import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
+import { findWorkspaceWith, type VisibleWorkspace } from './find-workspace.ts'
 
 /** Locks a workspace, in which no run starts until it is unlocked. */
 export async function lockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { workspaceId, reason }: { readonly workspaceId: string; readonly reason: string | null },
-): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
-  const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
-  if (!seen.ok) return seen
-  if (seen.value.workspace.lock !== null)
-    return refuse('Workspace is locked already', 'workspace-locked')
-  return changeLock(context, caller, {
-    seen: seen.value,
-    lock: { ...holderOf(context, caller), reason: reason || null },
+): Promise<Result<VisibleWorkspace, GovernanceRefusal>> {
+  const found = findWorkspaceToLock(context, caller, { workspaceId, right: 'lock' })
+  if (!found.ok) return found
+  if (found.value.workspace.lock !== null)
+    return conflict('Workspace is locked already', 'workspace-locked')
+  return commitLock(context, caller, {
+    visible: found.value,
+    lock: { ...lockHolder(context, caller), reason: reason || null },
   })
 }
 
 /** Returns the workspace if the caller may change its lock. */
-export function findLockable(
+export function findWorkspaceToLock(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { workspaceId, right }: { readonly workspaceId: string; readonly right: WorkspaceRight },
-): Result<SeenWorkspace, GovernanceRefusal> {
+): Result<VisibleWorkspace, GovernanceRefusal> {
   return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
 }
 
@@ -43,12 +43,12 @@ export async function unlockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   workspaceId: string,
-): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
-  const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
-  if (!seen.ok) return seen
-  if (seen.value.workspace.lock === null)
-    return refuse('Workspace is not locked', 'workspace-not-locked')
-  const problem = lockProblem(context, caller, seen.value)
+): Promise<Result<VisibleWorkspace, GovernanceRefusal>> {
+  const found = findWorkspaceToLock(context, caller, { workspaceId, right: 'lock' })
+  if (!found.ok) return found
+  if (found.value.workspace.lock === null)
+    return conflict('Workspace is not locked', 'workspace-not-locked')
+  const problem = lockProblem(context, caller, found.value)
   if (problem !== undefined) return err(problem)
   // Clients that have just uploaded match on this text and retry.
   if (hasPendingState(context, workspaceId))
@@ -56,24 +56,24 @@ export async function unlockWorkspace(
       code: 'conflict',
       detail: 'The latest state version is still pending; wait for its upload and try again',
     })
-  return changeLock(context, caller, { seen: seen.value, lock: null })
+  return commitLock(context, caller, { visible: found.value, lock: null })
 }
 
 export async function forceUnlockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   workspaceId: string,
-): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
-  const seen = findLockable(context, caller, { workspaceId, right: 'forceUnlock' })
-  if (!seen.ok) return seen
-  if (seen.value.workspace.lock === null)
-    return refuse('Workspace is not locked', 'workspace-not-locked')
+): Promise<Result<VisibleWorkspace, GovernanceRefusal>> {
+  const found = findWorkspaceToLock(context, caller, { workspaceId, right: 'forceUnlock' })
+  if (!found.ok) return found
+  if (found.value.workspace.lock === null)
+    return conflict('Workspace is not locked', 'workspace-not-locked')
   // Uploads that the previous holder announced are abandoned.
-  const others = pendingStatesEnd(context.store.tables, workspaceId)
-  return changeLock(context, caller, { seen: seen.value, lock: null, others })
+  const discarded = discardPendingStatesChanges(context.store.tables, workspaceId)
+  return commitLock(context, caller, { visible: found.value, lock: null, extraChanges: discarded })
 }
 
-function refuse(detail: string, reason: RefusalReason): Result<never, GovernanceRefusal> {
+function conflict(detail: string, reason: RefusalReason): Result<never, GovernanceRefusal> {
   return err({ code: 'conflict', detail, reason })
 }
 
@@ -81,22 +81,26 @@ function refuse(detail: string, reason: RefusalReason): Result<never, Governance
 export function lockProblem(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  seen: SeenWorkspace,
+  visible: VisibleWorkspace,
 ): GovernanceRefusal | undefined {
-  const { lock } = seen.workspace
+  const { lock } = visible.workspace
   if (lock === null)
     return {
       code: 'conflict',
       detail: 'Workspace must be locked by whoever writes its state; lock it first',
       reason: 'workspace-not-locked',
     }
-  const own = holderOf(context, caller)
-  if (lock.byType === own.byType && lock.byId === own.byId) return undefined
-  return { code: 'conflict', detail: lockedBy(context, seen, lock), reason: 'workspace-locked' }
+  const holder = lockHolder(context, caller)
+  if (lock.byType === holder.byType && lock.byId === holder.byId) return undefined
+  return {
+    code: 'conflict',
+    detail: lockedByMessage(context, visible, lock),
+    reason: 'workspace-locked',
+  }
 }
 
 /** A team token locks for the team, all others for their user. */
-function holderOf(
+function lockHolder(
   context: GovernanceContext,
   caller: GovernanceCaller,
 ): Pick<WorkspaceLock, 'byType' | 'byId' | 'byName'> {
@@ -108,49 +112,49 @@ function holderOf(
 }
 
 /** Clients match on `is locked by User`, `Team` or `Run`. */
-function lockedBy(
+function lockedByMessage(
   { store }: GovernanceContext,
-  { standing }: SeenWorkspace,
+  { role }: VisibleWorkspace,
   { byType, byId, byName }: WorkspaceLock,
 ): string {
   if (byType === 'runs') return `Workspace is locked by Run ${byId}`
   if (byType === 'users') return `Workspace is locked by User ${byName}`
   // The name of a secret team is not revealed.
   const team = store.tables.teams.find(byId)
-  const isSeen = team !== undefined && teamRights(standing, team).read
-  return isSeen ? `Workspace is locked by Team ${team.name}` : 'Workspace is locked by Team'
+  const isVisible = team !== undefined && teamRights(role, team).read
+  return isVisible ? `Workspace is locked by Team ${team.name}` : 'Workspace is locked by Team'
 }
 
 interface LockChange {
-  readonly seen: SeenWorkspace
+  readonly visible: VisibleWorkspace
   readonly lock: WorkspaceLock | null
-  readonly others?: readonly Change[]
+  readonly extraChanges?: readonly Change[]
 }
 
-async function changeLock(
+async function commitLock(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seen, lock, others = [] }: LockChange,
-): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
-  const { workspace: before } = seen
+  { visible, lock, extraChanges = [] }: LockChange,
+): Promise<Result<VisibleWorkspace, GovernanceRefusal>> {
+  const { workspace: before } = visible
   const workspace: WorkspaceRow = { ...before, lock, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
     action: lock === null ? 'WorkspaceUnlocked' : 'WorkspaceLocked',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [workspace.id],
-    changes: [put('workspaces', workspace), ...others],
+    affectedIds: [workspace.id],
+    changes: [put('workspaces', workspace), ...extraChanges],
   })
-  return ok({ ...seen, workspace })
+  return ok({ ...visible, workspace })
 }
 
 /** Returns the holder of the lock if it is visible to the caller. */
-export function shownHolder(
+export function visibleLockHolder(
   { store }: GovernanceContext,
-  { workspace, standing }: SeenWorkspace,
+  { workspace, role }: VisibleWorkspace,
 ): Pick<WorkspaceLock, 'byType' | 'byId'> | null {
   const { lock } = workspace
   if (lock?.byType !== 'teams') return lock
   const team = store.tables.teams.find(lock.byId)
-  return team !== undefined && teamRights(standing, team).read ? lock : null
+  return team !== undefined && teamRights(role, team).read ? lock : null
 }

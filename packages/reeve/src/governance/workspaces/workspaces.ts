@@ -2,47 +2,61 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isEqual,
-  UNSEEN,
+  NOT_FOUND,
   type AttributeProblem,
   type GovernanceRefusal,
   type ProjectRow,
   type WorkspaceRow,
+  type RefusalReason,
 } from '../../model/index.ts'
-import { foldName, put, scopedKey } from '../../state/index.ts'
+import { normalizeName, put, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { inProject, movedAccesses } from '../projects/move-workspaces.ts'
-import { mayBind, planTags } from '../projects/tags.ts'
-import { findProject, findSeat, projectsWith, rightsOnProject, type Seat } from '../standing.ts'
+import { moveToProject, moveAccessChanges } from './move-workspaces.ts'
+import {
+  canSetTags,
+  computeTagChanges,
+  toFlatBinding,
+  workspaceTagOwner,
+  workspaceTagProblems,
+} from '../tags/tags.ts'
+import {
+  findProject,
+  findOrganization,
+  projectIdsWithRights,
+  projectRightsOf,
+  type VisibleOrganization,
+} from '../authorization.ts'
+import { deleteWorkspaceChanges } from '../cascade.ts'
+import { withAutoDestroyAt, withAutoDestroyDuration } from './auto-destroy.ts'
 import {
   findWorkspaceWith,
-  seenWorkspace,
-  type SeenWorkspace,
+  toVisibleWorkspace,
+  type VisibleWorkspace,
   type WorkspaceAddress,
 } from './find-workspace.ts'
-import { planSettings } from './settings.ts'
-import { flatBinding, workspaceTagOwner, workspaceTagProblems } from './workspace-tags.ts'
+import { summarizeRuns } from './list-workspaces.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
 /** A written workspace, with notices about side effects. */
-export interface WrittenWorkspace {
-  readonly seen: SeenWorkspace
+export interface WorkspaceWriteResult {
+  readonly visible: VisibleWorkspace
   readonly notices: readonly string[]
 }
 
 /** Returns the organization if the caller may create workspaces anywhere in it. */
-export function findWorkspaceMaker(
+export function findOrganizationForNewWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   organizationName: string,
-): Result<Seat, GovernanceRefusal> {
-  const seat = findSeat(context, caller, organizationName)
-  if (!seat.ok) return seat
-  const places = projectsWith(context, seat.value, ['read', 'createWorkspace'])
-  return places?.size === 0 ? err(UNSEEN) : seat
+): Result<VisibleOrganization, GovernanceRefusal> {
+  const found = findOrganization(context, caller, organizationName)
+  if (!found.ok) return found
+  const creatableProjects = projectIdsWithRights(context, found.value, ['read', 'createWorkspace'])
+  return creatableProjects?.size === 0 ? err(NOT_FOUND) : found
 }
 
 /** Creates a workspace; the default project is used if none is given. */
@@ -53,18 +67,18 @@ export async function createWorkspace(
     readonly organizationName: string
     readonly data: v2.WorkspaceCreateRequest['data']
   },
-): Promise<Result<WrittenWorkspace, GovernanceRefusal>> {
-  const seat = findWorkspaceMaker(context, caller, request.organizationName)
-  if (!seat.ok) return seat
+): Promise<Result<WorkspaceWriteResult, GovernanceRefusal>> {
+  const found = findOrganizationForNewWorkspace(context, caller, request.organizationName)
+  if (!found.ok) return found
   const { attributes, relationships } = request.data
-  const project = findPlace(context, caller, {
-    seat: seat.value,
-    projectId: relationships?.project?.data.id ?? seat.value.organization.defaultProjectId,
+  const project = findTargetProject(context, caller, {
+    visible: found.value,
+    projectId: relationships?.project?.data.id ?? found.value.organization.defaultProjectId,
   })
   if (!project.ok) return project
-  if (!rightsOnProject(context, seat.value, project.value).createWorkspace) return err(UNSEEN)
-  const blank = blankWorkspace(context, seat.value, project.value)
-  const planned = planSettings(
+  if (!projectRightsOf(context, found.value, project.value).createWorkspace) return err(NOT_FOUND)
+  const blank = newWorkspace(context, found.value, project.value)
+  const resolved = resolveSettings(
     {
       ...blank,
       sourceName: attributes['source-name'] || null,
@@ -73,30 +87,30 @@ export async function createWorkspace(
     attributes,
     project.value,
   )
-  const { workspace, notices } = planned
-  const tags = withFlatTags(relationships)
-  const wanted = { tags, isWholeSet: true, pointer: TAGS_POINTER }
+  const { workspace, notices } = resolved
+  const tags = requestedBindings(relationships)
+  const tagChange = { tags, isWholeSet: true, pointer: TAGS_POINTER }
   const problems = [
     ...nameProblems(context, workspace),
-    ...planned.problems,
-    ...workspaceTagProblems(context.store.tables, workspace, wanted),
+    ...resolved.problems,
+    ...workspaceTagProblems(context.store.tables, workspace, tagChange),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
     action: 'WorkspaceCreated',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [workspace.id],
+    affectedIds: [workspace.id],
     changes: [
       put('workspaces', workspace),
-      ...planTags(context, workspaceTagOwner(workspace), wanted).changes,
+      ...computeTagChanges(context, workspaceTagOwner(workspace), tagChange).changes,
     ],
   })
-  return ok({ seen: seenWorkspace(context, seat.value, workspace), notices })
+  return ok({ visible: toVisibleWorkspace(context, found.value, workspace), notices })
 }
 
 /** Returns the bindings of a request; a flat tag is a binding without a value. */
-function withFlatTags(
+function requestedBindings(
   relationships: v2.WorkspaceCreateRequest['data']['relationships'],
 ): readonly v2.NewTagBinding[] {
   const bindings = relationships?.['tag-bindings']?.data ?? []
@@ -104,27 +118,28 @@ function withFlatTags(
   const flat = (relationships?.tags?.data ?? []).filter(
     ({ attributes }) => !keys.has(attributes.name),
   )
-  return [...bindings, ...flat.map(({ attributes }) => flatBinding(attributes.name))]
+  return [...bindings, ...flat.map(({ attributes }) => toFlatBinding(attributes.name))]
 }
 
 /**
  * Returns the project in a request. An invisible project is reported like an unknown one, so that
  * existing IDs are not revealed.
  */
-function findPlace(
+function findTargetProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seat, projectId }: { readonly seat: Seat; readonly projectId: string },
+  { visible, projectId }: { readonly visible: VisibleOrganization; readonly projectId: string },
 ): Result<ProjectRow, GovernanceRefusal> {
-  const seen = findProject(context, caller, projectId)
-  if (seen.ok && seen.value.organization.id === seat.organization.id) return ok(seen.value.project)
+  const found = findProject(context, caller, projectId)
+  if (found.ok && found.value.organization.id === visible.organization.id)
+    return ok(found.value.project)
   const pointer = '/data/relationships/project/data'
   return err({ code: 'invalid', problems: [{ pointer, detail: 'Project does not exist' }] })
 }
 
-function blankWorkspace(
+function newWorkspace(
   { clock, ids }: GovernanceContext,
-  { organization }: Seat,
+  { organization }: VisibleOrganization,
   project: ProjectRow,
 ): WorkspaceRow {
   const nowMs = clock.nowMs()
@@ -158,12 +173,15 @@ function nameProblems(
   { store }: GovernanceContext,
   { id, organizationId, name }: WorkspaceRow,
 ): readonly AttributeProblem[] {
-  const [taken] = store.tables.workspaces.keysIn('name', scopedKey(organizationId, foldName(name)))
-  if (taken === undefined || taken === id) return []
+  const [existingId] = store.tables.workspaces.keysByIndex(
+    'name',
+    scopedKey(organizationId, normalizeName(name)),
+  )
+  if (existingId === undefined || existingId === id) return []
   return [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
 }
 
-export interface WorkspaceUpdate {
+interface WorkspaceUpdate {
   readonly address: WorkspaceAddress
   readonly data: v2.WorkspaceUpdateRequest['data']
 }
@@ -176,55 +194,217 @@ export async function updateWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { address, data }: WorkspaceUpdate,
-): Promise<Result<WrittenWorkspace, GovernanceRefusal>> {
+): Promise<Result<WorkspaceWriteResult, GovernanceRefusal>> {
   const found = findWorkspaceWith(context, caller, { address, right: 'update' })
   if (!found.ok) return found
   const { workspace: before, rights } = found.value
   const { tables } = context.store
   const tags = data.relationships?.['tag-bindings']?.data
-  if (tags !== undefined && !mayBind(tables, before.id, { tags, rights })) return err(UNSEEN)
-  const project = findNewProject(context, caller, { from: found.value, data })
+  if (tags !== undefined && !canSetTags(tables, before.id, { tags, rights })) return err(NOT_FOUND)
+  const project = findRequestedProject(context, caller, { from: found.value, data })
   if (!project.ok) return project
-  const planned = planSettings(
-    inProject(before, project.value),
+  const resolved = resolveSettings(
+    moveToProject(before, project.value),
     data.attributes ?? {},
     project.value,
   )
-  const wanted = { tags: tags ?? [], isWholeSet: true, pointer: TAGS_POINTER }
+  const tagChange = { tags: tags ?? [], isWholeSet: true, pointer: TAGS_POINTER }
   const problems = [
-    ...nameProblems(context, planned.workspace),
-    ...planned.problems,
-    ...workspaceTagProblems(tables, planned.workspace, wanted),
+    ...nameProblems(context, resolved.workspace),
+    ...resolved.problems,
+    ...workspaceTagProblems(tables, resolved.workspace, tagChange),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const isSame = isEqual(before, planned.workspace)
-  const workspace = isSame ? before : { ...planned.workspace, updatedMs: context.clock.nowMs() }
+  const isSame = isEqual(before, resolved.workspace)
+  const workspace = isSame ? before : { ...resolved.workspace, updatedMs: context.clock.nowMs() }
   const owner = workspaceTagOwner(workspace)
   await commitWrite(context, {
     action: workspace.projectId === before.projectId ? 'WorkspaceUpdated' : 'WorkspaceMoved',
     caller,
     organizationId: workspace.organizationId,
-    subjects: [workspace.id],
+    affectedIds: [workspace.id],
     changes: [
-      ...(isSame ? [] : [put('workspaces', workspace), ...movedAccesses(context, workspace)]),
-      ...(tags === undefined ? [] : planTags(context, owner, wanted).changes),
+      ...(isSame ? [] : [put('workspaces', workspace), ...moveAccessChanges(context, workspace)]),
+      ...(tags === undefined ? [] : computeTagChanges(context, owner, tagChange).changes),
     ],
   })
-  return ok({ seen: seenWorkspace(context, found.value, workspace), notices: planned.notices })
+  return ok({
+    visible: toVisibleWorkspace(context, found.value, workspace),
+    notices: resolved.notices,
+  })
 }
 
 /** Returns the destination project; the current one if the request names none. */
-function findNewProject(
+function findRequestedProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { from, data }: { readonly from: SeenWorkspace; readonly data: WorkspaceUpdate['data'] },
+  { from, data }: { readonly from: VisibleWorkspace; readonly data: WorkspaceUpdate['data'] },
 ): Result<ProjectRow, GovernanceRefusal> {
   const projectId = data.relationships?.project?.data.id
   if (projectId === undefined || projectId === from.project.id) return ok(from.project)
-  const project = findPlace(context, caller, { seat: from, projectId })
+  const project = findTargetProject(context, caller, { visible: from, projectId })
   if (!project.ok) return project
   const mayMove = [from.project, project.value].every(
-    (one) => rightsOnProject(context, from, one).moveWorkspace,
+    (one) => projectRightsOf(context, from, one).moveWorkspace,
   )
-  return mayMove ? project : err(UNSEEN)
+  return mayMove ? project : err(NOT_FOUND)
+}
+
+/** Attributes that create and update have in common. */
+type WorkspaceAttributes = NonNullable<v2.WorkspaceUpdateRequest['data']['attributes']>
+
+/** A workspace after a request, with problems and notices. */
+interface ResolvedSettings {
+  readonly workspace: WorkspaceRow
+  readonly problems: readonly AttributeProblem[]
+  /** Notices for users about side effects. */
+  readonly notices: readonly string[]
+}
+
+/** Applies attributes to a workspace: omitted ones are unchanged, null clears. */
+function resolveSettings(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+  project: ProjectRow,
+): ResolvedSettings {
+  const updated = withSimpleSettings(before, attributes)
+  const { inherits, problems, notices } = resolveInheritance(before, attributes, project)
+  const requestedDuration = attributes['auto-destroy-activity-duration']
+  const ownDuration =
+    requestedDuration === undefined ? before.autoDestroyActivityDuration : requestedDuration
+  const workspace = withAutoDestroyDuration(
+    { ...updated, inheritsProjectAutoDestroy: inherits },
+    inherits ? project.autoDestroyActivityDuration : ownDuration,
+  )
+  const deadline = attributes['auto-destroy-at']
+  return {
+    // A deadline that is set directly is valid once, with or without a duration.
+    workspace:
+      deadline === undefined
+        ? workspace
+        : withAutoDestroyAt(workspace, deadline === null ? null : Date.parse(deadline)),
+    problems: [...modeProblems(attributes), ...problems],
+    notices,
+  }
+}
+
+function withSimpleSettings(before: WorkspaceRow, attributes: WorkspaceAttributes): WorkspaceRow {
+  const mode = attributes['execution-mode']
+  // An explicit mode overrides that of the organization, unless the request says otherwise.
+  const overwrites =
+    attributes['setting-overwrites']?.['execution-mode'] ??
+    (mode === undefined ? before.overwritesExecutionMode : true)
+  return {
+    ...before,
+    name: attributes.name ?? before.name,
+    description: nullIfEmpty(attributes.description, before.description),
+    autoApply: attributes['auto-apply'] ?? before.autoApply,
+    autoApplyRunTrigger:
+      attributes['auto-apply-run-trigger'] ?? before.autoApplyRunTrigger ?? false,
+    executionMode: mode ?? before.executionMode,
+    overwritesExecutionMode: overwrites,
+    workingDirectory: nullIfEmpty(attributes['working-directory'], before.workingDirectory),
+    driftCheckInterval:
+      attributes['drift-check-interval'] === undefined
+        ? (before.driftCheckInterval ?? null)
+        : attributes['drift-check-interval'],
+    toolVersion: nullIfEmpty(attributes['tool-version'], before.toolVersion),
+  }
+}
+
+/** `""` is stored as null, like null itself. */
+function nullIfEmpty(requested: string | null | undefined, before: string | null): string | null {
+  return requested === undefined ? before : requested || null
+}
+
+/** Agent pools are not supported, so none can be given. */
+function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProblem[] {
+  if (attributes['execution-mode'] !== 'agent') return []
+  return [
+    {
+      pointer: '/data/attributes/execution-mode',
+      detail: "Agent pool must be specified when using 'agent' execution mode",
+    },
+  ]
+}
+
+/** While it inherits, a workspace has the duration of its project. */
+function resolveInheritance(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+  project: ProjectRow,
+): Pick<ResolvedSettings, 'problems' | 'notices'> & { readonly inherits: boolean } {
+  const requested = attributes['inherits-project-auto-destroy']
+  const requestedDuration = attributes['auto-destroy-activity-duration']
+  const inherits = requested ?? before.inheritsProjectAutoDestroy
+  const projectDuration = project.autoDestroyActivityDuration
+  if (!inherits || requestedDuration === undefined || requestedDuration === projectDuration)
+    return { inherits, problems: [], notices: [] }
+  // The project has no duration to inherit, so the value can only be an override.
+  if (projectDuration === null && requested === undefined)
+    return { inherits: false, problems: [], notices: [OVERRIDE_NOTICE] }
+  return { inherits, problems: [DURATION_MISMATCH], notices: [] }
+}
+
+const OVERRIDE_NOTICE =
+  'inherits-project-auto-destroy was set to false, because the project has no duration.'
+
+const DURATION_MISMATCH: AttributeProblem = {
+  pointer: '/data/attributes/auto-destroy-activity-duration',
+  detail:
+    'Auto destroy activity duration is inherited: the workspace auto destroy duration must match ' +
+    'project auto destroy duration; set inherits-project-auto-destroy to false to override it',
+}
+
+/** Deletes a workspace even if it manages resources, which requires permission to force. */
+export async function deleteWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  address: WorkspaceAddress,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findWorkspaceWith(context, caller, { address, right: 'destroy' })
+  if (!found.ok) return found
+  if (!found.value.rights.forceDestroy)
+    return err({ code: 'forbidden', detail: 'Not authorized to force-delete the workspace.' })
+  return commitDeletion(context, caller, found.value)
+}
+
+/**
+ * Deletes a workspace that is unlocked, idle and manages no resources. The error names the reason
+ * otherwise.
+ */
+export async function safeDeleteWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  address: WorkspaceAddress,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findWorkspaceWith(context, caller, { address, right: 'destroy' })
+  if (!found.ok) return found
+  const { workspace } = found.value
+  const runs = summarizeRuns(context.store.tables, workspace.id)
+  if (workspace.lock !== null)
+    return conflict('Workspace is locked; unlock it first', 'workspace-locked')
+  if (runs.isActive) return conflict('Workspace has a run that is being processed')
+  if (runs.resourceCount > 0)
+    return conflict(`Workspace manages ${runs.resourceCount} resource(s); destroy them first`)
+  return commitDeletion(context, caller, found.value)
+}
+
+function conflict(detail: string, reason?: RefusalReason): Result<never, GovernanceRefusal> {
+  return err({ code: 'conflict', detail, ...(reason && { reason }) })
+}
+
+async function commitDeletion(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspace }: VisibleWorkspace,
+): Promise<Result<void, GovernanceRefusal>> {
+  await commitWrite(context, {
+    action: 'WorkspaceDeleted',
+    caller,
+    organizationId: workspace.organizationId,
+    affectedIds: [workspace.id],
+    changes: deleteWorkspaceChanges(context.store.tables, workspace.id),
+  })
+  return ok(undefined)
 }

@@ -21,32 +21,30 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import {
   admitNode,
-  CatalogHub,
+  CatalogWatches,
   DataMigrations,
   DEFAULT_NODE_ADMISSION,
-  NodeReports,
+  NodeReportBatcher,
   registerNode,
   reportServices,
   resumeRotation,
   updateNode,
-  type NodeRequests,
+  type NodeRpcClient,
   type NodeSession,
   type NodeSessions,
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { LIMITS } from '../../model/index.ts'
-import { JsonLimitError, parseFirstJson } from '../json-text.ts'
+import { JsonLimitError, parseJsonPrefix } from '../json-body.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import type { HttpLog } from '../server.ts'
-import { MessageSender, type SendSocket } from './message-sender.ts'
-import { NodeInbox } from './node-inbox.ts'
-import { NewNodeLimit, NodePenalties } from './node-rates.ts'
-import { refuseUpgrade } from './upgrade.ts'
-import { WebSocketAcceptor } from './web-socket.ts'
+import { WebSocketWriter, type SendSocket, WebSocketAcceptor } from './websocket.ts'
+import { NewNodeLimit, NodeInbox, NodePenalties } from './node-inbox.ts'
+import { rejectUpgrade } from './upgrade.ts'
 
 /** Time in which a connected peer must send its hello. */
-const HELLO_MS_MAX = 10_000
+const HELLO_TIMEOUT_MS = 10_000
 /**
  * Maximum size of a first message. A node with the largest permitted description stays below it; an
  * unauthenticated peer must not keep the server parsing.
@@ -55,34 +53,34 @@ const HELLO_BYTES_MAX = 1024 * 1024
 /**
  * Time in which a connected node must answer a ping when a second connection claims its identity.
  */
-const ANSWER_MS_MAX = 2_000
-/** How long a node may take to close a connection that the server has closed. */
-const CLOSE_MS_MAX = 1_000
+const PONG_TIMEOUT_MS = 2_000
+/** Timeout of the close handshake, after which a connection is terminated. */
+const CLOSE_TIMEOUT_MS = 1_000
 /** The close code of WebSockets for a server that restarts. */
 const SERVICE_RESTART = 1012
 /** Bytes that may be queued for a node that does not read, before its connection is closed. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** Maximum number of connections without a hello: more than nodes that connect in one second. */
-const STRANGERS_MAX = 4_096
+const UNIDENTIFIED_MAX = 4_096
 /** Prefix as agents write it; messages with another spelling are not merged. */
-const STATUS_PREFIX = Buffer.from('{"kind":"status"')
+const STATUS_MESSAGE_PREFIX = Buffer.from('{"kind":"status"')
 const isAgentMessage = Compile(AgentMessage)
 
-export interface NodeChannelHost {
+export interface NodeChannelDeps {
   readonly context: WorkloadContext
   readonly sessions: NodeSessions
   /** Pending requests to nodes, which are completed by their responses. */
-  readonly requests: NodeRequests
+  readonly requests: NodeRpcClient
   readonly clock: Clock
   readonly log: HttpLog
   readonly heartbeatMs: () => number
   /** Called for every message of a node, as proof that it is alive. */
-  readonly seen: (nodeId: string) => void
+  readonly onNodeSeen: (nodeId: string) => void
   /** Finds the client address of a request that another server has forwarded. */
   readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
 }
 
-/** The connection of one node: a WebSocket, or a stream of the simulation that stands for one. */
+/** The connection of one node: a WebSocket, or a simulated one. */
 export interface NodeSocket extends SendSocket {
   readonly readyState: number
   readonly OPEN: number
@@ -101,24 +99,24 @@ export interface NodeSocket extends SendSocket {
 export class NodeChannelServer implements WebSocketChannel {
   readonly route = NODE_ROUTE
   readonly peer = 'node'
-  readonly #host: NodeChannelHost
-  readonly #messages = new MessageSender()
-  readonly #reports: NodeReports
-  readonly #catalog: CatalogHub
+  readonly #host: NodeChannelDeps
+  readonly #messages = new WebSocketWriter()
+  readonly #reports: NodeReportBatcher
+  readonly #catalog: CatalogWatches
   readonly #migrations: DataMigrations
   readonly #newNodes: NewNodeLimit
   readonly #penalties = new NodePenalties()
   readonly #sockets: WebSocketAcceptor
   /** Connections that have not sent a hello. */
-  readonly #strangers = new Set<NodeConnection>()
+  readonly #unidentified = new Set<NodeConnection>()
 
-  constructor(host: NodeChannelHost) {
+  constructor(host: NodeChannelDeps) {
     this.#host = host
     this.#sockets = new WebSocketAcceptor(host.clock, {
       messageBytesMax: CHANNEL_MESSAGE_BYTES_MAX,
     })
-    this.#reports = new NodeReports(host.context)
-    this.#catalog = new CatalogHub(host.context)
+    this.#reports = new NodeReportBatcher(host.context)
+    this.#catalog = new CatalogWatches(host.context)
     this.#migrations = new DataMigrations({ context: host.context, gateway: host.requests })
     const { nodeAdmission = DEFAULT_NODE_ADMISSION } = host.context
     this.#newNodes = new NewNodeLimit(host.clock, nodeAdmission)
@@ -130,11 +128,11 @@ export class NodeChannelServer implements WebSocketChannel {
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#strangers.size >= STRANGERS_MAX)
-      return refuseUpgrade(
+    if (this.#unidentified.size >= UNIDENTIFIED_MAX)
+      return rejectUpgrade(
         socket,
         503,
-        `${STRANGERS_MAX} connections have not introduced themselves as nodes yet; try again`,
+        `${UNIDENTIFIED_MAX} connections have not introduced themselves as nodes yet; try again`,
       )
     this.#sockets.accept(request, socket, head, (webSocket) => {
       const address =
@@ -150,7 +148,7 @@ export class NodeChannelServer implements WebSocketChannel {
       reports: this.#reports,
       catalog: this.#catalog,
       migrations: this.#migrations,
-      strangers: this.#strangers,
+      unidentified: this.#unidentified,
       newNodes: this.#newNodes,
       penalties: this.#penalties,
     }
@@ -165,18 +163,18 @@ export class NodeChannelServer implements WebSocketChannel {
     // The timer does not keep the process alive; open connections do.
     setTimeout(() => {
       for (const socket of sockets) socket.terminate()
-    }, CLOSE_MS_MAX).unref()
+    }, CLOSE_TIMEOUT_MS).unref()
   }
 }
 
 /** State shared by all connections of a server. */
-interface Shared {
-  readonly messages: MessageSender
-  readonly reports: NodeReports
-  readonly catalog: CatalogHub
+interface SharedState {
+  readonly messages: WebSocketWriter
+  readonly reports: NodeReportBatcher
+  readonly catalog: CatalogWatches
   readonly migrations: DataMigrations
   /** Connections that have not sent a hello. */
-  readonly strangers: Set<NodeConnection>
+  readonly unidentified: Set<NodeConnection>
   readonly newNodes: NewNodeLimit
   readonly penalties: NodePenalties
 }
@@ -188,8 +186,8 @@ interface Peer {
 
 /** One node's connection, from hello to close. Messages are handled one after the other. */
 class NodeConnection implements NodeSession {
-  readonly #host: NodeChannelHost
-  readonly #shared: Shared
+  readonly #host: NodeChannelDeps
+  readonly #shared: SharedState
   readonly #socket: NodeSocket
   readonly #address: string
   readonly #inbox: NodeInbox
@@ -198,18 +196,20 @@ class NodeConnection implements NodeSession {
   #cancelHello: () => void
   #cancelTermination: () => void = () => undefined
 
-  constructor(host: NodeChannelHost, shared: Shared, { socket, address }: Peer) {
+  constructor(host: NodeChannelDeps, shared: SharedState, { socket, address }: Peer) {
     this.#host = host
     this.#shared = shared
     this.#socket = socket
     this.#address = address
-    this.#cancelHello = host.clock.after(HELLO_MS_MAX, () => this.#refuse('no hello came in time'))
+    this.#cancelHello = host.clock.after(HELLO_TIMEOUT_MS, () =>
+      this.#reject('no hello within the time limit'),
+    )
     this.#inbox = new NodeInbox({
       clock: host.clock,
       socket,
       handle: (bytes) => this.#receive(bytes),
-      overloaded: () => this.#cutOff(),
-      failed: (thrown) => this.#fail(thrown),
+      onOverload: () => this.#onOverload(),
+      onError: (thrown) => this.#fail(thrown),
     })
   }
 
@@ -218,15 +218,15 @@ class NodeConnection implements NodeSession {
   }
 
   start(): void {
-    this.#shared.strangers.add(this)
+    this.#shared.unidentified.add(this)
     // Text frames arrive as one Buffer with the default binaryType.
     this.#socket.on('message', (data) => this.#inbox.put(data as Buffer))
     this.#socket.on('close', () => {
       this.#cancelTermination()
-      this.#leave()
+      this.#release()
     })
     // 'close' follows; an 'error' event without a listener would end the process.
-    this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
+    this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel failed'))
   }
 
   send(text: StringChunks): void {
@@ -238,47 +238,49 @@ class NodeConnection implements NodeSession {
   }
 
   close(reason?: string): void {
-    if (reason !== undefined) return this.#refuse(reason)
-    this.#end(1001)
+    if (reason !== undefined) return this.#reject(reason)
+    this.#closeWith(1001)
   }
 
   /**
    * Ends the connection: from here on nothing is sent to the node and its messages are ignored,
    * also while the close handshake takes its time.
    */
-  #end(code: number): void {
+  #closeWith(code: number): void {
     if (this.#isClosing) return
     this.#isClosing = true
-    this.#leave()
+    this.#release()
     this.#socket.close(code)
-    this.#cancelTermination = this.#host.clock.after(CLOSE_MS_MAX, () => this.#socket.terminate())
+    this.#cancelTermination = this.#host.clock.after(CLOSE_TIMEOUT_MS, () =>
+      this.#socket.terminate(),
+    )
   }
 
-  #leave(): void {
+  #release(): void {
     this.#cancelHello()
-    this.#shared.strangers.delete(this)
+    this.#shared.unidentified.delete(this)
     this.#inbox.close()
     this.#host.sessions.detach(this)
-    this.#host.requests.gone(this)
-    this.#shared.catalog.gone(this)
-    this.#shared.migrations.gone(this)
+    this.#host.requests.onSessionClosed(this)
+    this.#shared.catalog.onSessionClosed(this)
+    this.#shared.migrations.onSessionClosed(this)
   }
 
-  answers(): Promise<boolean> {
+  ping(): Promise<boolean> {
     const socket = this.#socket
     if (this.#isClosing || socket.readyState !== socket.OPEN) return Promise.resolve(false)
     return new Promise((resolve) => {
-      const end = (isThere: boolean): void => {
+      const end = (isAlive: boolean): void => {
         cancel()
-        socket.off('pong', heard)
-        socket.off('close', closed)
-        resolve(isThere)
+        socket.off('pong', onPong)
+        socket.off('close', onClose)
+        resolve(isAlive)
       }
-      const heard = (): void => end(true)
-      const closed = (): void => end(false)
-      const cancel = this.#host.clock.after(ANSWER_MS_MAX, closed)
-      socket.on('pong', heard)
-      socket.on('close', closed)
+      const onPong = (): void => end(true)
+      const onClose = (): void => end(false)
+      const cancel = this.#host.clock.after(PONG_TIMEOUT_MS, onClose)
+      socket.on('pong', onPong)
+      socket.on('close', onClose)
       socket.ping()
     })
   }
@@ -287,54 +289,57 @@ class NodeConnection implements NodeSession {
     // The node repeats the report on its next channel.
     if (this.#isClosing) return
     if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
-      return this.#refuse(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
+      return this.#reject(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
     const message = readMessage(bytes)
     if (message === undefined) {
-      if (this.#nodeId === '') this.#refuse('the first message must be a hello of this version')
+      if (this.#nodeId === '') this.#reject('the first message must be a hello of this version')
       return // ignore unknown messages: they may come from a later version
     }
     if (message.kind === 'hello')
       // A connection belongs to one node for all of its life.
-      return this.#nodeId === '' ? this.#hello(message) : this.#refuse('it has said hello already')
-    if (this.#nodeId === '') return this.#refuse('the first message must be a hello')
-    this.#host.seen(this.#nodeId)
+      return this.#nodeId === ''
+        ? this.#handleHello(message)
+        : this.#reject('a second hello on the same connection')
+    if (this.#nodeId === '') return this.#reject('the first message must be a hello')
+    this.#host.onNodeSeen(this.#nodeId)
     if (message.kind === 'heartbeat')
-      this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
+      this.#sendMessage({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
     else if (message.kind === 'reply') {
-      if (this.#host.requests.reply(this, message)) this.#inbox.refund(bytes)
-    } else if (message.kind === 'status') await this.#status(message)
-    else if (message.kind === 'services') await this.#services(message)
+      if (this.#host.requests.handleReply(this, message)) this.#inbox.refund(bytes)
+    } else if (message.kind === 'status') await this.#handleStatus(message)
+    else if (message.kind === 'services') await this.#handleServices(message)
     else if (message.kind === 'watch') this.#shared.catalog.watch(this, message.id, message.what)
     else if (message.kind === 'unwatch') this.#shared.catalog.unwatch(this, message.id)
-    else if (message.kind === 'migrate') this.#shared.migrations.ask(this, message.allocation)
+    else if (message.kind === 'migrate') this.#shared.migrations.request(this, message.allocation)
     else if (message.node.ID === this.#nodeId) {
       const updated = await updateNode(this.#host.context, message.node)
-      if (!updated.ok) this.#refuse(updated.error.message)
+      if (!updated.ok) this.#reject(updated.error.message)
     }
   }
 
-  async #hello(hello: HelloMessage): Promise<void> {
+  async #handleHello(hello: HelloMessage): Promise<void> {
     const { context, sessions, clock, heartbeatMs } = this.#host
-    const spoken = { oldest: hello.oldestVersion ?? hello.version, newest: hello.version }
-    const version = commonVersion(CHANNEL_VERSIONS, spoken)
-    if (version === undefined) return this.#refuse(describeMismatch(CHANNEL_VERSIONS, spoken))
+    const offered = { oldest: hello.oldestVersion ?? hello.version, newest: hello.version }
+    const version = commonVersion(CHANNEL_VERSIONS, offered)
+    if (version === undefined) return this.#reject(describeMismatch(CHANNEL_VERSIONS, offered))
     // Only a caller that knows the secret of a node learns anything about it.
     const admitted = admitNode(context, hello)
-    if (!admitted.ok) return this.#refuse(admitted.error.message)
-    const waitMs = this.#shared.penalties.waitMs(hello.node.ID, clock.monotonicMs())
-    if (waitMs > 0) return this.#refuse(`${OVERLOADED}; it is refused for ${waitMs} ms`)
-    if ((await sessions.find(hello.node.ID)?.answers?.()) === true) return this.#refuseCopy(hello)
-    const tooMany =
-      admitted.value.known === undefined ? this.#shared.newNodes.take(this.#address) : undefined
-    if (tooMany !== undefined) return this.#refuse(tooMany)
+    if (!admitted.ok) return this.#reject(admitted.error.message)
+    const waitMs = this.#shared.penalties.remainingMs(hello.node.ID, clock.monotonicMs())
+    if (waitMs > 0) return this.#reject(`${OVERLOADED}; it is refused for ${waitMs} ms`)
+    if ((await sessions.find(hello.node.ID)?.ping?.()) === true)
+      return this.#rejectDuplicateAgent(hello)
+    const rejection =
+      admitted.value.existing === undefined ? this.#shared.newNodes.admit(this.#address) : undefined
+    if (rejection !== undefined) return this.#reject(rejection)
     const registered = await registerNode(context, hello)
-    if (!registered.ok) return this.#refuse(registered.error.message)
+    if (!registered.ok) return this.#reject(registered.error.message)
     if (this.#isClosing) return
     this.#cancelHello()
-    this.#shared.strangers.delete(this)
+    this.#shared.unidentified.delete(this)
     this.#nodeId = hello.node.ID
-    this.#host.seen(this.#nodeId)
-    this.#say({
+    this.#host.onNodeSeen(this.#nodeId)
+    this.#sendMessage({
       kind: 'welcome',
       version,
       heartbeatMs: heartbeatMs(),
@@ -350,10 +355,10 @@ class NodeConnection implements NodeSession {
   /**
    * Refuses a second agent with the identity of a connected node: both would start its allocations.
    */
-  #refuseCopy({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
-    const text = 'a second agent came with the identity of a node that is connected'
+  #rejectDuplicateAgent({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
+    const text = 'rejected a second agent with the identity of a connected node'
     this.#host.log.warn?.({ nodeId, name }, text)
-    this.#refuse(
+    this.#reject(
       `another agent is connected as node ${nodeId}. If this data directory is a copy of that ` +
         "agent's, stop this agent and give it an empty one: it becomes a node of its own",
     )
@@ -363,7 +368,7 @@ class NodeConnection implements NodeSession {
    * Handles a status report. A node has one report in flight; if it sends more without waiting,
    * those that have arrived are merged, with the latest update of each allocation.
    */
-  async #status(first: StatusMessage): Promise<void> {
+  async #handleStatus(first: StatusMessage): Promise<void> {
     const seqs = [first.seq]
     let { updates } = first
     for (let next = this.#nextStatus(); next !== undefined; next = this.#nextStatus()) {
@@ -371,34 +376,34 @@ class NodeConnection implements NodeSession {
       updates = mergeUpdates(updates, next.updates)
     }
     await this.#shared.reports.report(this.#nodeId, updates)
-    for (const seq of seqs) this.#say({ kind: 'ack', seq })
+    for (const seq of seqs) this.#sendMessage({ kind: 'ack', seq })
   }
 
   #nextStatus(): StatusMessage | undefined {
-    const bytes = this.#inbox.takeIf(STATUS_PREFIX)
+    const bytes = this.#inbox.takeIf(STATUS_MESSAGE_PREFIX)
     const message = bytes === undefined ? undefined : readMessage(bytes)
     return message?.kind === 'status' ? message : undefined
   }
 
-  async #services({ seq, sets, all }: ServicesMessage): Promise<void> {
+  async #handleServices({ seq, sets, all }: ServicesMessage): Promise<void> {
     await reportServices(this.#host.context, { nodeId: this.#nodeId, sets, all })
-    this.#say({ kind: 'services-ack', seq })
+    this.#sendMessage({ kind: 'services-ack', seq })
   }
 
-  #say(message: ServerMessage): void {
+  #sendMessage(message: ServerMessage): void {
     this.send(JSON.stringify(message))
   }
 
-  #refuse(message: string): void {
-    this.#say({ kind: 'refuse', message })
-    this.#end(1008)
+  #reject(message: string): void {
+    this.#sendMessage({ kind: 'refuse', message })
+    this.#closeWith(1008)
   }
 
-  #cutOff(): void {
+  #onOverload(): void {
     const nodeId = this.#nodeId
     this.#host.log.warn?.({ nodeId, address: this.#address }, OVERLOADED)
     if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.monotonicMs())
-    this.#refuse(OVERLOADED)
+    this.#reject(OVERLOADED)
   }
 
   /**
@@ -408,13 +413,13 @@ class NodeConnection implements NodeSession {
   #fail(thrown: unknown): void {
     // Later messages of the same connection are not logged.
     if (this.#isClosing) return
-    this.#end(1011)
+    this.#closeWith(1011)
     const { log } = this.#host
     const fields = { nodeId: this.#nodeId, err: errorMessage(thrown) }
     const isBadMessage = thrown instanceof SyntaxError || thrown instanceof JsonLimitError
     if (!isBadMessage) log.error(fields, 'node channel failed')
-    else if (this.#nodeId === '') log.debug(fields, 'a stranger broke the protocol of nodes')
-    else log.warn?.(fields, 'a node broke the protocol')
+    else if (this.#nodeId === '') log.debug(fields, 'an unidentified peer sent an invalid message')
+    else log.warn?.(fields, 'a node sent an invalid message')
   }
 }
 
@@ -424,7 +429,7 @@ const OVERLOADED =
 
 /** Parses a message. Undefined if this version does not know it; throws if it is not JSON. */
 function readMessage(bytes: Buffer): AgentMessage | undefined {
-  const message = parseFirstJson(bytes.toString('utf8'))
+  const message = parseJsonPrefix(bytes.toString('utf8'))
   return isAgentMessage.Check(message) ? message : undefined
 }
 

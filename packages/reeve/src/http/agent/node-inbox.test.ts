@@ -44,10 +44,10 @@ function aBench(isHeld = true): Bench {
         bench.handled.push(bytes.toString())
         if (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
       },
-      overloaded: () => {
+      onOverload: () => {
         bench.isOverloaded = true
       },
-      failed: (thrown) => assert.fail(String(thrown)),
+      onError: (thrown) => assert.fail(String(thrown)),
     }),
   }
   return bench
@@ -107,7 +107,7 @@ test('node inbox: a flood that does not end is reported', async () => {
   assert.equal(bench.isOverloaded, true)
 })
 
-test('node inbox: what begins as asked for is taken out of its turn', async () => {
+test('node inbox: a message with the prefix is taken out of order', async () => {
   const { inbox, handled, release } = aBench()
   for (const text of ['a', 'b1', 'b2', 'c']) inbox.put(Buffer.from(text))
   const prefix = Buffer.from('b')
@@ -118,7 +118,7 @@ test('node inbox: what begins as asked for is taken out of its turn', async () =
   assert.deepEqual(handled, ['a', 'c'])
 })
 
-test('node inbox: nothing is handled after the end, and the connection is read on', async () => {
+test('node inbox: no message is handled after close; the connection is still read', async () => {
   const { inbox, handled, socket } = aBench()
   for (let i = 0; i <= LIMITS.nodeMessagesQueuedMax; i++) inbox.put(Buffer.from('x'))
   assert.equal(socket.isPaused, true)

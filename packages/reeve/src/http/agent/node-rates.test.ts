@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
-import { NewNodeLimit, NodePenalties, NodeRate } from './node-rates.ts'
+import { NewNodeLimit, NodePenalties, NodeRate } from './node-inbox.ts'
 
-test('node rate: a burst is read at once, more than that is waited for', () => {
+test('node rate: a burst is read at once, and reading pauses after it', () => {
   const rate = new NodeRate(0)
-  for (let i = 0; i < LIMITS.nodeMessagesBurst; i++) assert.equal(rate.received(10, 0), 0)
-  assert.equal(rate.received(10, 0), 2)
+  for (let i = 0; i < LIMITS.nodeMessagesBurst; i++) assert.equal(rate.recordMessage(10, 0), 0)
+  assert.equal(rate.recordMessage(10, 0), 2)
   const bytes = new NodeRate(0)
-  assert.equal(bytes.received(LIMITS.nodeBytesBurst, 0), 0)
-  assert.equal(bytes.received(LIMITS.nodeBytesPerSecond, 0), 1_000)
+  assert.equal(bytes.recordMessage(LIMITS.nodeBytesBurst, 0), 0)
+  assert.equal(bytes.recordMessage(LIMITS.nodeBytesPerSecond, 0), 1_000)
 })
 
 /**
@@ -21,7 +21,7 @@ function send(perSecond: number, forMs: number): ReadonlySet<number | 'cut-off'>
   const rate = new NodeRate(0)
   const told = new Set<number | 'cut-off'>()
   for (let nowMs = 0; nowMs < forMs;) {
-    const waitMs = rate.received(10, nowMs)
+    const waitMs = rate.recordMessage(10, nowMs)
     told.add(waitMs)
     if (waitMs === 'cut-off') break
     nowMs += Math.max(1_000 / perSecond, waitMs)
@@ -39,41 +39,41 @@ for (const { perSecond, isCut } of speeds)
     assert.equal(send(perSecond, 4 * LIMITS.nodeOverloadMsMax).has('cut-off'), isCut)
   })
 
-test('node rate: a burst now and then is waited for, and never cut off', () => {
+test('node rate: occasional bursts pause reading, and are never cut off', () => {
   const rate = new NodeRate(0)
   for (let nowMs = 0; nowMs < 10 * LIMITS.nodeOverloadMsMax; nowMs += 10_000)
     for (let i = 0; i < 2 * LIMITS.nodeMessagesBurst; i++)
-      assert.notEqual(rate.received(10, nowMs), 'cut-off')
+      assert.notEqual(rate.recordMessage(10, nowMs), 'cut-off')
 })
 
-test('node rate: an answer that was asked for does not count', () => {
+test('node rate: a response to a request of the server does not count', () => {
   const rate = new NodeRate(0)
   for (let i = 0; i < 2 * LIMITS.nodeMessagesBurst; i++) {
-    assert.equal(rate.received(LIMITS.nodeBytesBurst, 0), 0)
+    assert.equal(rate.recordMessage(LIMITS.nodeBytesBurst, 0), 0)
     rate.refund(LIMITS.nodeBytesBurst, 0)
   }
 })
 
-test('node rate: heartbeats past the burst are not worth an answer', () => {
+test('node rate: heartbeats beyond the burst get no response', () => {
   const rate = new NodeRate(0)
-  for (let i = 0; i < LIMITS.nodeHeartbeatsBurst; i++) assert.ok(rate.takesHeartbeat(0))
-  assert.equal(rate.takesHeartbeat(0), false)
-  assert.equal(rate.takesHeartbeat(1_000 / LIMITS.nodeHeartbeatsPerSecond), true)
+  for (let i = 0; i < LIMITS.nodeHeartbeatsBurst; i++) assert.ok(rate.takeHeartbeat(0))
+  assert.equal(rate.takeHeartbeat(0), false)
+  assert.equal(rate.takeHeartbeat(1_000 / LIMITS.nodeHeartbeatsPerSecond), true)
 })
 
 test('penalties: a node is refused for a while', () => {
   const penalties = new NodePenalties()
   penalties.add('a', 0)
-  assert.equal(penalties.waitMs('a', 1_000), LIMITS.nodePenaltyMs - 1_000)
-  assert.equal(penalties.waitMs('b', 1_000), 0)
-  assert.equal(penalties.waitMs('a', LIMITS.nodePenaltyMs), 0)
+  assert.equal(penalties.remainingMs('a', 1_000), LIMITS.nodePenaltyMs - 1_000)
+  assert.equal(penalties.remainingMs('b', 1_000), 0)
+  assert.equal(penalties.remainingMs('a', LIMITS.nodePenaltyMs), 0)
 })
 
-test('new nodes: one address does not take the places of the others', () => {
+test('new nodes: one address does not use up the limit of the others', () => {
   const clock = new SimulatedClock()
   const settings = { ...DEFAULT_NODE_ADMISSION, newNodesPerAddressMax: 2, newNodesPerMinuteMax: 4 }
   const limit = new NewNodeLimit(clock, settings)
-  const taken = ['a', 'a', 'a', 'b', 'b', 'c'].map((address) => limit.take(address))
+  const taken = ['a', 'a', 'a', 'b', 'b', 'c'].map((address) => limit.admit(address))
   assert.deepEqual(
     taken.map((why) => why?.slice(0, 31)),
     [

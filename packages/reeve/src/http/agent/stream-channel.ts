@@ -2,27 +2,27 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NODE_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { NodeRequests } from '../../workload/index.ts'
-import { bearerOf } from '../pipeline/credentials.ts'
+import type { NodeRpcClient } from '../../workload/index.ts'
+import { bearerToken } from '../pipeline/tenants.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
-import { pathOf, refuseUpgrade } from './upgrade.ts'
-import { streamSocket, WebSocketAcceptor } from './web-socket.ts'
+import { requestPath, rejectUpgrade } from './upgrade.ts'
+import { streamSocket, WebSocketAcceptor } from './websocket.ts'
 
-const PREFIX = `${NODE_STREAM_PATH}/`
+const STREAM_PATH_PREFIX = `${NODE_STREAM_PATH}/`
 
-export interface StreamChannelHost {
-  readonly requests: NodeRequests
+export interface NodeStreamDeps {
+  readonly requests: NodeRpcClient
   readonly clock: Clock
 }
 
-/** Where nodes dial the streams that they were asked for (contract: remote.ts). */
-export class StreamChannelServer implements WebSocketChannel {
+/** Accepts the streams that nodes open on request of the server (contract: remote.ts). */
+export class NodeStreamServer implements WebSocketChannel {
   readonly route = NODE_ROUTE
   readonly peer = 'node'
-  readonly #host: StreamChannelHost
+  readonly #host: NodeStreamDeps
   readonly #sockets: WebSocketAcceptor
 
-  constructor(host: StreamChannelHost) {
+  constructor(host: NodeStreamDeps) {
     this.#host = host
     this.#sockets = new WebSocketAcceptor(host.clock, {
       messageBytesMax: STREAM_MESSAGE_BYTES_MAX,
@@ -31,15 +31,16 @@ export class StreamChannelServer implements WebSocketChannel {
   }
 
   serves(request: IncomingMessage): boolean {
-    return pathOf(request).startsWith(PREFIX)
+    return requestPath(request).startsWith(STREAM_PATH_PREFIX)
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const id = pathOf(request).slice(PREFIX.length)
-    const take = this.#host.requests.dialled(id, bearerOf(request) ?? '')
-    if (take === undefined) return refuseUpgrade(socket, 403, 'nobody waits for this stream')
+    const id = requestPath(request).slice(STREAM_PATH_PREFIX.length)
+    const accept = this.#host.requests.acceptStream(id, bearerToken(request) ?? '')
+    if (accept === undefined)
+      return rejectUpgrade(socket, 403, 'no request is waiting for this stream')
     this.#sockets.accept(request, socket, head, (webSocket) => {
-      take(streamSocket(webSocket, this.#host.clock))
+      accept(streamSocket(webSocket, this.#host.clock))
     })
   }
 

@@ -1,20 +1,19 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { TEXT_TYPE } from '../answer.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
+import { codeOfStatus, ERROR_CODE_HEADER, TEXT_PLAIN } from '../response.ts'
 
-/** The path that a request asks for, without its query. */
-export function pathOf(request: IncomingMessage): string {
+/** Returns the path of a request without its query. */
+export function requestPath(request: IncomingMessage): string {
   return request.url?.split('?')[0] ?? ''
 }
 
-/** Whether a request wants to become a WebSocket. */
-export function wantsWebSocket({ headers }: IncomingMessage): boolean {
+/** Reports whether a request asks for an upgrade to a WebSocket. */
+export function isWebSocketUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /** Responds to a request that does not become a WebSocket, and closes its connection. */
-export function refuseUpgrade(
+export function rejectUpgrade(
   socket: Duplex,
   status: number,
   message: string,
@@ -26,7 +25,7 @@ export function refuseUpgrade(
   socket.on('error', () => undefined)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n` +
-      `content-type: ${TEXT_TYPE}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n` +
+      `content-type: ${TEXT_PLAIN}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n` +
       `${ERROR_CODE_HEADER}: ${codeOfStatus(status)}\r\n` +
       `${lines.join('')}\r\n${message}`,
   )

@@ -1,12 +1,11 @@
 import { posix } from 'node:path'
 import { Marked, type Tokens } from 'marked'
-import { escapeHtml } from './escape.ts'
-import { Anchors, pathOf, plainText } from './markdown-text.ts'
+import { AnchorGenerator, escapeHtml, pathOf, plainText } from './markdown-text.ts'
 
 interface PageContext {
-  /** Where relative links begin, below the folder of the documentation. */
+  /** Base of relative links, below the documentation folder. */
   readonly directory: string
-  /** Whether a page or image exists. */
+  /** Reports whether a page or image exists. */
   readonly isKnown: (path: string) => boolean
 }
 
@@ -14,9 +13,9 @@ export type RenderMarkdown = (markdown: string, context: PageContext) => string
 
 const ROOT = '/docs'
 
-/** A page as HTML without external resources: links lead to other pages or out of the program. */
+/** Renders a page without external resources: links lead to other pages or to other sites. */
 export function renderMarkdown(markdown: string, context: PageContext): string {
-  const anchors = new Anchors()
+  const anchors = new AnchorGenerator()
   const marked = new Marked({ gfm: true })
   marked.use({
     renderer: {
@@ -26,7 +25,7 @@ export function renderMarkdown(markdown: string, context: PageContext): string {
         return `<h${depth} id="${escapeHtml(id)}"><a href="#${escapeHtml(id)}">${inner}</a></h${depth}>\n`
       },
       link({ href, tokens }) {
-        const target = targetOf(href, context)
+        const target = resolveLink(href, context)
         const inner = this.parser.parseInline(tokens)
         return target === undefined ? inner : `<a href="${escapeHtml(target)}">${inner}</a>`
       },
@@ -35,7 +34,7 @@ export function renderMarkdown(markdown: string, context: PageContext): string {
         if (!context.isKnown(path)) return escapeHtml(text)
         return `<img src="${ROOT}/${escapeHtml(path)}" alt="${escapeHtml(text)}">`
       },
-      // Comments say how a page is made; there is no other HTML in the documentation.
+      // Comments are for generators; the documentation has no other HTML.
       html: ({ text }: Tokens.HTML | Tokens.Tag) =>
         text.startsWith('<!--') ? '' : escapeHtml(text),
     },
@@ -47,7 +46,7 @@ export function renderMarkdown(markdown: string, context: PageContext): string {
 }
 
 /** Undefined for files of the repository that are not served. */
-function targetOf(href: string, { directory, isKnown }: PageContext): string | undefined {
+function resolveLink(href: string, { directory, isKnown }: PageContext): string | undefined {
   if (/^(?:https?:|mailto:|#)/.test(href)) return href
   const [file = '', anchor] = href.split('#', 2)
   const path = posix.join(directory, file).replace(/\/$/, '')

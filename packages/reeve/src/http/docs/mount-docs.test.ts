@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { createShell } from '../server.ts'
+import { createHttpServer } from '../server.ts'
 import { mountDocs } from './mount-docs.ts'
 import { aPipeline } from '../../../test/build/pipeline.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../../../docs')
 
 function serve(folder: string | undefined): FastifyInstance {
-  const app = createShell({
+  const app = createHttpServer({
     pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
-    plainHttp: false,
+    usesPlainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
   })
@@ -100,7 +100,7 @@ test('a search shows its query as text', async () => {
   assert.ok(body.includes('No results.'))
 })
 
-test('without the folder there is a page that says so', async () => {
+test('without the folder a page reports that it is missing', async () => {
   const reply = await serve(undefined).inject('/docs')
   assert.equal(reply.statusCode, 404)
   assert.match(reply.body, /<h1>Page not found/)

@@ -4,8 +4,8 @@ import { Manual } from './manual.ts'
 import { openApiDocument } from './openapi.ts'
 import { manualPage, missingPage, searchPage } from './page.ts'
 
-/** Nothing but what this server sends is loaded, and nothing is executed. */
-const POLICY = [
+/** Allows resources of this server only, and no scripts. */
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
   "img-src 'self'",
@@ -17,13 +17,13 @@ const POLICY = [
 export interface DocsOptions {
   readonly routes: readonly Route[]
   readonly version: string
-  /** Where the Markdown of the documentation is; undefined: without pages. */
+  /** Folder of the Markdown files; without it there are no pages. */
   readonly folder: string | undefined
 }
 
 /** Serves the documentation below `/docs`, with search, and the OpenAPI document. */
 export function mountDocs(app: FastifyInstance, { routes, version, folder }: DocsOptions): void {
-  // Made when first asked for: a server starts without them.
+  // Created on first use, so that they do not slow down the start of a server.
   let document: string | undefined
   let manual: Promise<Manual> | undefined
   const load = (): Promise<Manual> => (manual ??= openManual(folder))
@@ -37,20 +37,20 @@ export function mountDocs(app: FastifyInstance, { routes, version, folder }: Doc
     return sendHtml(reply, searchPage(await load(), query))
   })
   app.get('/docs/*', async ({ url }, reply) => {
-    const path = pathOf(url)
+    const path = pagePathOf(url)
     const pages = await load()
     const image = pages.images.get(path)
     return image === undefined ? sendPage(reply, pages, path) : reply.type('image/png').send(image)
   })
 }
 
-/** The renderer is loaded with the pages: no other request needs it. */
+/** Loads the renderer with the pages: no other request needs it. */
 async function openManual(folder: string | undefined): Promise<Manual> {
   const { renderMarkdown } = await import('./markdown.ts')
   return new Manual(folder ?? '', renderMarkdown)
 }
 
-function pathOf(url: string): string {
+function pagePathOf(url: string): string {
   return new URL(url, 'http://localhost').pathname.slice('/docs/'.length).replace(/\/$/, '')
 }
 
@@ -61,5 +61,8 @@ function sendPage(reply: FastifyReply, manual: Manual, path: string): FastifyRep
 }
 
 function sendHtml(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(html)
+  return reply
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', CONTENT_SECURITY_POLICY)
+    .send(html)
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes, v2, type Route } from '@reeve/contract'
-import { openApiDocument } from './openapi.ts'
-import { routeSignatures } from './signatures.ts'
+import { openApiDocument, routeSignatures } from './openapi.ts'
 
 const routes: readonly Route[] = [...Object.values(v1Routes), ...Object.values(v2.v2Routes)]
 const document = openApiDocument(routes, '1.2.3')
@@ -54,7 +53,7 @@ function operations() {
   )
 }
 
-test('every reference of the document leads to something', () => {
+test('every reference of the document has a target', () => {
   const refs = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref)
   // Schemas that contain themselves refer to a definition of their own.
   const own = refs.filter((ref) => ref.startsWith('#/'))

@@ -1,6 +1,12 @@
-import { InputSchema, type Answer, type Route } from '@reeve/contract'
-import { compare, plain, SchemaComponents, type Json } from './schema-components.ts'
-import { SharedComponents, textOf } from './shared-components.ts'
+import { InputSchema, type RouteResponse, type Route } from '@reeve/contract'
+import {
+  compare,
+  plainSchema,
+  SchemaComponents,
+  type Json,
+  SharedComponents,
+  cachedJson,
+} from './openapi-components.ts'
 
 /**
  * Returns the OpenAPI 3.1 document of the routes, generated from the schemas that validate and type
@@ -8,10 +14,10 @@ import { SharedComponents, textOf } from './shared-components.ts'
  */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const schemas = new SchemaComponents()
-  const writing = { schemas, responses: new Map<Answer, Json>() }
+  const registry = { schemas, responses: new Map<RouteResponse, Json>() }
   const operations = routes
     .toSorted((a, b) => compare(a.path, b.path) || compare(a.id, b.id))
-    .flatMap((route) => operationsOf(route, writing))
+    .flatMap((route) => operationsOf(route, registry))
   const shared = shareParts(operations)
   return {
     openapi: '3.1.0',
@@ -39,32 +45,35 @@ interface Operation {
   readonly path: string
   readonly method: string
   /** Members that operations never share. */
-  readonly own: Json
+  readonly fields: Json
   readonly parameters: readonly Json[]
   readonly responses: Readonly<Record<string, Json>>
 }
 
 /** Components written so far. Most routes share the objects of their errors. */
-interface Writing {
+interface ComponentRegistry {
   readonly schemas: SchemaComponents
-  readonly responses: Map<Answer, Json>
+  readonly responses: Map<RouteResponse, Json>
 }
 
-function operationsOf(route: Route, writing: Writing): readonly Operation[] {
-  const { schemas } = writing
+function operationsOf(route: Route, registry: ComponentRegistry): readonly Operation[] {
+  const { schemas } = registry
   const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
   const jsonType = isGovernance(route) ? 'application/vnd.api+json' : 'application/json'
   const parameters = [...parametersOf(route, 'path'), ...parametersOf(route, 'query')]
   const responses = Object.fromEntries(
     Object.entries(route.answers).map(([status, answer]) => [
       status,
-      responseOf(answer, jsonType, writing),
+      responseOf(answer, jsonType, registry),
     ]),
   )
   return route.methods.map((method, i) => ({
     path,
     method: method.toLowerCase(),
-    own: ownPart(route, i === 0 ? route.id : `${route.id}By${method}`, { jsonType, schemas }),
+    fields: operationFields(route, i === 0 ? route.id : `${route.id}By${method}`, {
+      jsonType,
+      schemas,
+    }),
     parameters,
     responses,
   }))
@@ -74,11 +83,11 @@ function shareParts(operations: readonly Operation[]) {
   const parameters = new SharedComponents('parameters')
   const responses = new SharedComponents('responses')
   for (const operation of operations) {
-    for (const parameter of operation.parameters) parameters.add(parameter, hintOf(parameter))
+    for (const parameter of operation.parameters) parameters.add(parameter, nameHintOf(parameter))
     for (const [status, response] of Object.entries(operation.responses))
       responses.add(response, `R${status}`)
   }
-  const sealed = { parameters: parameters.seal(), responses: responses.seal() }
+  const sealed = { parameters: parameters.finish(), responses: responses.finish() }
   return {
     paths: Object.fromEntries(
       [...Map.groupBy(operations, ({ path }) => path)].map(([path, ofPath]) => [
@@ -96,17 +105,17 @@ type Refer = (value: Json) => Json
 /** Returns the operations of one path. Parameters of all of them are written once for the path. */
 function pathItem(operations: readonly Operation[], parameter: Refer, response: Refer): Json {
   const counts = new Map<string, number>()
-  for (const text of operations.flatMap(({ parameters }) => parameters.map(textOf)))
+  for (const text of operations.flatMap(({ parameters }) => parameters.map(cachedJson)))
     counts.set(text, (counts.get(text) ?? 0) + 1)
-  const isCommon = (value: Json): boolean => counts.get(textOf(value)) === operations.length
+  const isCommon = (value: Json): boolean => counts.get(cachedJson(value)) === operations.length
   const common = (operations[0]?.parameters ?? []).filter(isCommon).map(parameter)
-  const items = operations.map(({ method, own, parameters, responses }) => {
+  const items = operations.map(({ method, fields, parameters, responses }) => {
     const rest = parameters.filter((value) => !isCommon(value)).map(parameter)
     const answers = Object.entries(responses).map(([status, value]) => [status, response(value)])
     return [
       method,
       {
-        ...own,
+        ...fields,
         ...(rest.length === 0 ? {} : { parameters: rest }),
         responses: Object.fromEntries(answers),
       },
@@ -118,7 +127,7 @@ function pathItem(operations: readonly Operation[], parameter: Refer, response: 
   }
 }
 
-function hintOf(parameter: Json): string {
+function nameHintOf(parameter: Json): string {
   return `${String(parameter['in'])} ${String(parameter['name'])}`
 }
 
@@ -131,7 +140,11 @@ interface BodyWriting {
   readonly schemas: SchemaComponents
 }
 
-function ownPart(route: Route, operationId: string, { jsonType, schemas }: BodyWriting): Json {
+function operationFields(
+  route: Route,
+  operationId: string,
+  { jsonType, schemas }: BodyWriting,
+): Json {
   const notes = [`Needs: ${route.needs.replace(/\.$/, '')}.`]
   if (route.blocking === true) notes.push('Blocking queries: yes.')
   const head = {
@@ -141,7 +154,7 @@ function ownPart(route: Route, operationId: string, { jsonType, schemas }: BodyW
     tags: [route.section],
   }
   if (route.body === undefined) return head
-  const schema = schemas.refer(isGovernance(route) ? route.body : inputOf(route.body))
+  const schema = schemas.reference(isGovernance(route) ? route.body : inputOf(route.body))
   return { ...head, requestBody: { content: { [route.bodyType ?? jsonType]: { schema } } } }
 }
 
@@ -150,39 +163,93 @@ function ownPart(route: Route, operationId: string, { jsonType, schemas }: BodyW
  * request.
  */
 function inputOf(body: NonNullable<Route['body']>): object {
-  const { $id } = plain(body)
+  const { $id } = plainSchema(body)
   // Schemas that are used only for requests keep their names.
   const isRequest = typeof $id === 'string' && $id.endsWith('Request')
   return InputSchema(body, isRequest ? { $id } : {})
 }
 
-function responseOf(answer: Answer, jsonType: string, { schemas, responses }: Writing): Json {
+function responseOf(
+  answer: RouteResponse,
+  jsonType: string,
+  { schemas, responses }: ComponentRegistry,
+): Json {
   const { description, schema, contentType = jsonType } = answer
-  const known = responses.get(answer)
-  if (known !== undefined) return known
+  const cached = responses.get(answer)
+  if (cached !== undefined) return cached
   const content = schema === undefined ? {} : { content: contentOf(contentType, schema, schemas) }
-  const made = { description, ...content }
-  responses.set(answer, made)
-  return made
+  const response = { description, ...content }
+  responses.set(answer, response)
+  return response
 }
 
 function contentOf(contentType: string, schema: object, schemas: SchemaComponents): Json {
-  return { [contentType]: { schema: schemas.refer(schema) } }
+  return { [contentType]: { schema: schemas.reference(schema) } }
 }
 
-function parametersOf(route: Route, place: 'path' | 'query'): Json[] {
-  const schema = place === 'path' ? route.params : route.query
+function parametersOf(route: Route, location: 'path' | 'query'): Json[] {
+  const schema = location === 'path' ? route.params : route.query
   const required = new Set<string>(
-    place === 'path' ? Object.keys(schema?.properties ?? {}) : (schema?.required ?? []),
+    location === 'path' ? Object.keys(schema?.properties ?? {}) : (schema?.required ?? []),
   )
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
-    const { description, ...rest } = plain(property)
+    const { description, ...rest } = plainSchema(property)
     return {
       name,
-      in: place,
+      in: location,
       required: required.has(name),
       ...(typeof description === 'string' ? { description } : {}),
       schema: rest,
     }
   })
+}
+
+/**
+ * The public interface as text: for each route its methods and path, the parameters, the body, the
+ * responses by status, and what the caller needs. The text is committed, so that a change of the
+ * interface shows in review; the whole OpenAPI document would be too long to read.
+ */
+export function routeSignatures(routes: readonly Route[]): string {
+  const sorted = routes.toSorted((a, b) => compare(a.path, b.path) || compare(a.id, b.id))
+  return sorted.map((route) => `${signatureLines(route).join('\n  ')}\n`).join('')
+}
+
+function signatureLines(route: Route): readonly string[] {
+  const required = new Set<string>(route.query?.required)
+  const query = Object.keys(route.query?.properties ?? {})
+  const body = route.body === undefined ? [] : [`body ${bodyText(route)}`]
+  const kinds = [
+    ...(route.blocking === true ? ['blocking'] : []),
+    ...(route.streams === true ? ['streams'] : []),
+  ]
+  return [
+    `${route.methods.join('|')} ${route.path} ${[route.id, ...kinds].join(' ')}`,
+    ...(query.length === 0
+      ? []
+      : [`query ${query.map((name) => (required.has(name) ? `${name}!` : name)).join(' ')}`]),
+    ...body,
+    `responses ${responsesText(route)}`,
+    `needs ${route.needs}`,
+  ]
+}
+
+function bodyText({ body, bodyType }: Route): string {
+  return [body === undefined ? '' : nameOf(body), bodyType].filter(Boolean).join(' ') || 'inline'
+}
+
+function responsesText({ answers }: Route): string {
+  const texts = Object.entries(answers).map(([status, { schema }]) => {
+    const name = schema === undefined || Number(status) >= 400 ? '' : nameOf(schema)
+    return name === '' ? status : `${status}:${name}`
+  })
+  return texts.join(' ')
+}
+
+/** Returns the name of a schema; `Name[]` for a list of named schemas. */
+function nameOf(schema: object): string {
+  const id: unknown = Reflect.get(schema, '$id')
+  if (typeof id === 'string') return id
+  const items: unknown = Reflect.get(schema, 'items')
+  const ofItem = typeof items === 'object' && items !== null ? nameOf(items) : ''
+  return ofItem === '' ? '' : `${ofItem}[]`
 }

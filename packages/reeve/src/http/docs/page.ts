@@ -1,10 +1,8 @@
-import { escapeHtml } from './escape.ts'
-import type { Manual, ManualPage } from './manual.ts'
-import type { Section } from './search.ts'
-import { STYLE } from './style.ts'
+import { escapeHtml } from './markdown-text.ts'
+import type { Manual, ManualPage, Section } from './manual.ts'
 
 /** The folders of the documentation in the order of the navigation. */
-const FOLDERS = [
+const NAVIGATION_FOLDERS = [
   ['tutorials', 'Tutorials'],
   ['how-to', 'How-to guides'],
   ['reference', 'Reference'],
@@ -23,7 +21,7 @@ export function manualPage(manual: Manual, page: ManualPage): string {
 export function searchPage(manual: Manual, query: string): string {
   const results = manual.search(query)
   const items = results.map(
-    (section) => `<li><a href="${hrefOf(section)}">${escapeHtml(titleText(section))}</a>
+    (section) => `<li><a href="${sectionHref(section)}">${escapeHtml(titleText(section))}</a>
 <p>${escapeHtml(section.text.trim().slice(0, EXCERPT_CHARACTERS))}</p></li>`,
   )
   const count = results.length === 0 ? 'No results.' : ''
@@ -37,7 +35,7 @@ export function missingPage(manual: Manual): string {
   return layout(manual, { title: 'Page not found', path: undefined, body })
 }
 
-function hrefOf({ path, anchor }: Section): string {
+function sectionHref({ path, anchor }: Section): string {
   return escapeHtml(`/docs${path === '' ? '' : `/${path}`}${anchor === '' ? '' : `#${anchor}`}`)
 }
 
@@ -71,7 +69,7 @@ function navigation(manual: Manual, path: string | undefined): string {
   const single = [...manual.pages.values()]
     .filter((page) => page.path !== '' && !page.path.includes('/'))
     .map((page) => navigationItem(manual, page, path))
-  const folders = FOLDERS.map(([folder, title]) => {
+  const folders = NAVIGATION_FOLDERS.map(([folder, title]) => {
     const isOpen = path === '' || path?.startsWith(folder) === true
     const items = childrenOf(manual, folder).map((page) => navigationItem(manual, page, path))
     return `<details${isOpen ? ' open' : ''}><summary>${title}</summary><ul>${items.join('')}</ul></details>`
@@ -82,10 +80,10 @@ function navigation(manual: Manual, path: string | undefined): string {
 function navigationItem(manual: Manual, page: ManualPage, path: string | undefined): string {
   const isCurrent = page.path === path
   const link = `<a href="/docs/${escapeHtml(page.path)}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(page.title)}</a>`
-  const isInside = isCurrent || path?.startsWith(`${page.path}/`) === true
-  const inner = isInside ? childrenOf(manual, page.path) : []
-  if (inner.length === 0) return `<li>${link}</li>`
-  const items = inner.map((one) => navigationItem(manual, one, path))
+  const isExpanded = isCurrent || path?.startsWith(`${page.path}/`) === true
+  const children = isExpanded ? childrenOf(manual, page.path) : []
+  if (children.length === 0) return `<li>${link}</li>`
+  const items = children.map((one) => navigationItem(manual, one, path))
   return `<li>${link}<ul>${items.join('')}</ul></li>`
 }
 
@@ -96,3 +94,66 @@ function childrenOf(manual: Manual, folder: string): readonly ManualPage[] {
     .filter(({ path }) => path.startsWith(`${folder}/`) && path.split('/').length === depth)
     .toSorted((a, b) => (a.title < b.title ? -1 : a.title > b.title ? 1 : 0))
 }
+
+/**
+ * Stylesheet of the documentation pages, with the tokens of the web UI
+ * (packages/web/src/style/tokens.css).
+ */
+const STYLE = `
+:root {
+  color-scheme: light dark;
+  --font: system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif;
+  --mono: ui-monospace, 'SF Mono', 'Cascadia Mono', 'DejaVu Sans Mono', monospace;
+  --page: light-dark(#f6f7f9, #14171b);
+  --surface: light-dark(#ffffff, #1b1f25);
+  --sunken: light-dark(#eef0f3, #101317);
+  --line: light-dark(#dde1e7, #2e343d);
+  --text: light-dark(#1c2430, #e4e8ee);
+  --quiet: light-dark(#56616f, #a3aebb);
+  --accent: light-dark(#1b5f92, #78b6ea);
+  --accent-soft: light-dark(#e3eef8, #1d3245);
+  --focus: light-dark(#0b69c7, #8ec5ff);
+}
+* { box-sizing: border-box }
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.6 var(--font) }
+a { color: var(--accent) }
+:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px }
+.skip { position: absolute; left: -999px }
+.skip:focus { left: 8px; top: 8px; background: var(--surface); padding: 8px }
+header { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; min-height: 48px;
+  padding: 8px 24px; background: var(--surface); border-bottom: 1px solid var(--line) }
+header a { text-decoration: none }
+.brand { font-weight: 600; color: var(--text) }
+header form { flex: 1; max-width: 420px; margin-left: auto }
+input { width: 100%; padding: 6px 12px; font: inherit; color: inherit; background: var(--sunken);
+  border: 1px solid var(--line); border-radius: 6px }
+.columns { display: grid; grid-template-columns: 264px minmax(0, 1fr); max-width: 1320px }
+nav { padding: 16px 8px 32px 24px; font-size: 14px }
+summary { cursor: pointer; font-weight: 600; padding: 4px 0 }
+nav ul { list-style: none; margin: 0 0 8px; padding-left: 12px }
+nav li a { display: block; padding: 2px 8px; border-radius: 6px; color: var(--quiet);
+  text-decoration: none; overflow-wrap: anywhere }
+nav li a:hover { color: var(--text) }
+nav [aria-current] { background: var(--accent-soft); color: var(--accent) }
+main { margin: 16px 24px 48px; padding: 8px 32px 32px; background: var(--surface);
+  border: 1px solid var(--line); border-radius: 6px }
+h1, h2, h3 { line-height: 1.25; margin: 1.6em 0 .6em }
+h1 { font-size: 26px } h2 { font-size: 20px } h3 { font-size: 16px }
+h1 a, h2 a, h3 a { color: inherit; text-decoration: none }
+code, pre { font: 13px/1.5 var(--mono) }
+code { background: var(--sunken); border-radius: 4px; padding: 1px 4px; overflow-wrap: anywhere }
+pre { background: var(--sunken); border: 1px solid var(--line); border-radius: 6px; padding: 12px;
+  overflow-x: auto }
+pre code { padding: 0; background: none; overflow-wrap: normal }
+.table { overflow-x: auto }
+table { border-collapse: collapse; margin: 12px 0 }
+td, th { border-bottom: 1px solid var(--line); padding: 6px 12px 6px 0; text-align: left;
+  vertical-align: top }
+img { max-width: 100%; border: 1px solid var(--line); border-radius: 6px }
+.results p { margin: 0 0 12px; color: var(--quiet) }
+@media (max-width: 800px) {
+  .columns { display: block }
+  nav { padding: 8px 24px }
+  main { margin: 0 0 32px; padding: 8px 16px; border-width: 1px 0; border-radius: 0 }
+}
+`

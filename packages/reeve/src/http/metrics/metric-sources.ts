@@ -1,20 +1,27 @@
-import type { EventHub, NodeRequests, NodeSessions, WorkloadContext } from '../../workload/index.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
+import type {
+  EventBroker,
+  NodeRpcClient,
+  NodeSessions,
+  WorkloadContext,
+} from '../../workload/index.ts'
 import type { Admission } from '../pipeline/admission.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { AgentInfo } from '../v1/agent.ts'
-import type { MetricSources } from './metrics.ts'
+import type { GaugeSources, LabelledSources } from './metrics.ts'
 
 interface MeasuredApp {
   readonly context: WorkloadContext
-  readonly hub: EventHub
+  readonly hub: EventBroker
   readonly sessions: NodeSessions
   readonly agent: AgentInfo
-  readonly metrics?: MetricSources
+  readonly metrics?: GaugeSources
 }
 
 /** The measured parts of a server besides its state. */
-interface Measured {
-  readonly requests: NodeRequests
+interface MeasuredParts {
+  readonly requests: NodeRpcClient
   readonly parked: ParkedQueries
   readonly admission: Admission
 }
@@ -22,8 +29,8 @@ interface Measured {
 /** Returns the metrics of a server by name, without prefix. */
 export function metricSources(
   { context, hub, sessions, agent, metrics = {} }: MeasuredApp,
-  { requests, parked, admission }: Measured,
-): MetricSources {
+  { requests, parked, admission }: MeasuredParts,
+): GaugeSources {
   const { store } = context
   return {
     state_index: { help: 'Index of the last applied commit.', read: () => store.index },
@@ -46,16 +53,16 @@ export function metricSources(
     jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
     jobs_quarantined: {
       help: 'Jobs that are not placed because nodes were lost while they were starting.',
-      read: () => store.tables.jobs.countIn('quarantined', 'yes'),
+      read: () => store.tables.jobs.countByIndex('quarantined', 'yes'),
     },
     allocations: { help: 'Allocations of all states.', read: () => store.tables.allocations.size },
     evaluations_pending: {
       help: 'Evaluations that wait for the scheduler.',
-      read: () => store.tables.evaluations.countIn('status', 'pending'),
+      read: () => store.tables.evaluations.countByIndex('status', 'pending'),
     },
     evaluations_blocked: {
       help: 'Evaluations that wait for resources.',
-      read: () => store.tables.evaluations.countIn('status', 'blocked'),
+      read: () => store.tables.evaluations.countByIndex('status', 'blocked'),
     },
     nodes: { help: 'Nodes that are known.', read: () => store.tables.nodes.size },
     nodes_connected: {
@@ -81,5 +88,44 @@ export function metricSources(
       read: () => agent.commitsLost?.() ?? 0,
     },
     ...metrics,
+  }
+}
+
+/** Minimum interval between two reads of the limits: each read visits every tenant. */
+const CACHE_MS = 1_000
+
+/** Returns the metrics of configurable limits: usage and rejections. `reeve doctor` prints them. */
+export function limitMetrics(
+  clock: Clock,
+  read: () => Promise<readonly LimitUsage[]>,
+): LabelledSources {
+  let cached:
+    | { readonly atMs: number; readonly readUsages: Promise<readonly LimitUsage[]> }
+    | undefined
+  const readUsages = (): Promise<readonly LimitUsage[]> => {
+    const nowMs = clock.nowMs()
+    if (cached === undefined || nowMs - cached.atMs >= CACHE_MS)
+      cached = { atMs: nowMs, readUsages: read() }
+    return cached.readUsages
+  }
+  const readEach = async (value: (use: LimitUsage) => number) =>
+    new Map((await readUsages()).map((use) => [use.name, value(use)]))
+  return {
+    limit: {
+      help: 'Limits that are in force on this server; those of the block limits are settings.',
+      label: 'limit',
+      read: () => readEach(({ max }) => max),
+    },
+    limit_used: {
+      help: 'Use of each limit by the token or address that uses most of it.',
+      label: 'limit',
+      read: () => readEach(({ used }) => used),
+    },
+    requests_rejected_total: {
+      help: 'Requests rejected because their client exceeded a limit.',
+      label: 'reason',
+      isCounter: true,
+      read: () => readEach(({ rejected }) => rejected),
+    },
   }
 }

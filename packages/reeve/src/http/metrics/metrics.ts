@@ -1,13 +1,12 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import { Counter, Gauge, Registry, type Metric } from 'prom-client'
+import { Counter, Gauge, Registry, type Metric, collectDefaultMetrics } from 'prom-client'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
-import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
-import { RequestTimes } from './request-times.ts'
+import { RequestDurationHistogram } from './request-durations.ts'
 
 /** Metrics whose values are read when they are scraped. */
-export interface MetricSources {
+export interface GaugeSources {
   readonly [name: string]: {
     readonly help: string
     readonly read: () => number
@@ -32,33 +31,36 @@ interface MetricsText {
   readonly contentType: string
 }
 
-const RENDERED_MS = 1_000
+const CACHE_MS = 1_000
 /** Metrics whose values the JSON form lists one by one. */
-const SINGLE_VALUED = new Set(['gauge', 'counter'])
+const SINGLE_VALUE_TYPES = new Set(['gauge', 'counter'])
 
 /** Metrics of the program, in two formats. */
 export class Metrics {
   readonly #clock: Clock
   readonly #registry = new Registry()
-  readonly #requests: RequestTimes
+  readonly #requests: RequestDurationHistogram
   #rendered: { readonly atMs: number; readonly text: Promise<MetricsText> } | undefined
 
-  constructor(clock: Clock, sources: MetricSources, labelled: LabelledSources = {}) {
+  constructor(clock: Clock, sources: GaugeSources, labelled: LabelledSources = {}) {
     this.#clock = clock
-    this.#requests = new RequestTimes(`${PREFIX}http_request_seconds`, clock.nowMs())
+    this.#requests = new RequestDurationHistogram(
+      `${METRIC_PREFIX}http_request_seconds`,
+      clock.nowMs(),
+    )
     // Starts process metrics now, not with the first scrape.
     processMetrics()
     for (const [name, source] of Object.entries(sources))
-      this.#registry.registerMetric(metricOf(`${PREFIX}${name}`, source))
+      this.#registry.registerMetric(metricOf(`${METRIC_PREFIX}${name}`, source))
     for (const [name, source] of Object.entries(labelled))
-      this.#registry.registerMetric(labelledMetricOf(`${PREFIX}${name}`, source))
+      this.#registry.registerMetric(labelledMetricOf(`${METRIC_PREFIX}${name}`, source))
   }
 
   /** Returns the function that records the completed requests of a route. */
   observerOf(route: string): (reply: FastifyReply) => void {
-    const note = this.#requests.ofRoute(route)
+    const record = this.#requests.observerFor(route)
     return (reply) =>
-      note({
+      record({
         method: reply.request.method,
         status: reply.statusCode,
         seconds: reply.elapsedTime / 1000,
@@ -72,13 +74,13 @@ export class Metrics {
    */
   text(): Promise<MetricsText> {
     const nowMs = this.#clock.nowMs()
-    if (this.#rendered === undefined || nowMs - this.#rendered.atMs >= RENDERED_MS)
+    if (this.#rendered === undefined || nowMs - this.#rendered.atMs >= CACHE_MS)
       this.#rendered = { atMs: nowMs, text: this.#renderText() }
     return this.#rendered.text
   }
 
   async #renderText(): Promise<MetricsText> {
-    const all = this.#all()
+    const all = this.#registries()
     const text = `${this.#requests.text()}\n${await all.metrics()}`
     return { text, contentType: all.contentType }
   }
@@ -86,9 +88,9 @@ export class Metrics {
   /** Returns the metrics as JSON. */
   async report(): Promise<MetricsReport> {
     const { startMs, samples } = this.#requests.read(this.#clock.nowMs())
-    const metrics = await this.#all().getMetricsAsJSON()
+    const metrics = await this.#registries().getMetricsAsJSON()
     const gauges: MetricGauge[] = metrics
-      .filter((metric) => SINGLE_VALUED.has(String(metric.type)))
+      .filter((metric) => SINGLE_VALUE_TYPES.has(String(metric.type)))
       .flatMap((metric) =>
         // JSON cannot represent NaN, the value of metrics without a sample.
         metric.values
@@ -108,12 +110,12 @@ export class Metrics {
     }
   }
 
-  #all(): Registry {
+  #registries(): Registry {
     return Registry.merge([this.#registry, processMetrics()])
   }
 }
 
-function metricOf(name: string, { help, read, isCounter }: MetricSources[string]): Metric {
+function metricOf(name: string, { help, read, isCounter }: GaugeSources[string]): Metric {
   if (isCounter === true)
     return new Counter({
       name,
@@ -160,4 +162,28 @@ function labelledMetricOf(
 
 function textLabels(labels: object): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]))
+}
+
+/** Prefix of metric names. */
+export const METRIC_PREFIX = 'service_'
+
+/** Sums of gauges that have a label, under names that only counters may have. */
+const MISNAMED = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+]
+
+let registry: Registry | undefined
+
+/**
+ * Returns the metrics of the process: memory, event loop, garbage collection. One registry per
+ * process: its garbage collection observer is never removed and retains the registry.
+ */
+function processMetrics(): Registry {
+  if (registry !== undefined) return registry
+  registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: METRIC_PREFIX })
+  for (const name of MISNAMED) registry.removeSingleMetric(`${METRIC_PREFIX}${name}`)
+  return registry
 }

@@ -13,7 +13,7 @@ import {
   type NodeRow,
 } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
-import { METRIC_PREFIX } from './process-metrics.ts'
+import { METRIC_PREFIX } from './metrics.ts'
 
 interface StateMetricsOptions {
   readonly store: Store
@@ -25,13 +25,13 @@ interface StateMetricsOptions {
 type Samples = Map<string, string[]>
 
 /** By namespace for jobs, and separately for nodes. */
-interface Rendered {
+interface RenderedMetrics {
   readonly namespaces: ReadonlyMap<string, Samples>
   readonly nodes: Samples
 }
 
 /** Cache time of the rendered text. Collectors scrape every 15 s or so. */
-const RENDERED_MS = 5_000
+const CACHE_MS = 5_000
 
 /**
  * Metrics of jobs and nodes in Prometheus' text format. Lines contain names, so a caller gets those
@@ -39,7 +39,7 @@ const RENDERED_MS = 5_000
  */
 export class StateMetrics {
   readonly #options: StateMetricsOptions
-  #rendered: Promise<Rendered> | undefined
+  #rendered: Promise<RenderedMetrics> | undefined
   #renderedMs = 0
 
   constructor(options: StateMetricsOptions) {
@@ -49,19 +49,22 @@ export class StateMetrics {
   async text({ grants }: Caller, slices: SliceOptions): Promise<string> {
     const { namespaces, nodes } = await this.#latest(slices)
     const readable = [...namespaces].filter(([namespace]) => grants.allows(namespace, 'read-job'))
-    const samples = [...(grants.node('read') ? [nodes] : []), ...readable.map(([, own]) => own)]
-    return this.#grouped(samples)
+    const samples = [
+      ...(grants.node('read') ? [nodes] : []),
+      ...readable.map(([, samplesOfNamespace]) => samplesOfNamespace),
+    ]
+    return this.#groupByMetric(samples)
   }
 
-  /** The format wants all samples of a metric in one group, after its type. */
-  #grouped(samples: readonly Samples[]): string {
+  /** The format requires all samples of a metric in one group, after its type. */
+  #groupByMetric(samples: readonly Samples[]): string {
     const { names: aliases } = this.#options.aliases
     return Object.entries(STATE_METRICS)
-      .flatMap(([own, help]) => {
-        const alias = aliases[own]
-        const names = [`${METRIC_PREFIX}${own}`, ...(alias === undefined ? [] : [alias])]
+      .flatMap(([metricName, help]) => {
+        const alias = aliases[metricName]
+        const names = [`${METRIC_PREFIX}${metricName}`, ...(alias === undefined ? [] : [alias])]
         return names.flatMap((name) => {
-          const lines = samples.flatMap((some) => some.get(name) ?? [])
+          const lines = samples.flatMap((part) => part.get(name) ?? [])
           const head = [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`]
           return lines.length === 0 ? [] : [...head, ...lines]
         })
@@ -70,16 +73,16 @@ export class StateMetrics {
       .join('')
   }
 
-  #latest(slices: SliceOptions): Promise<Rendered> {
+  #latest(slices: SliceOptions): Promise<RenderedMetrics> {
     const nowMs = this.#options.clock.nowMs()
-    if (this.#rendered === undefined || nowMs - this.#renderedMs >= RENDERED_MS) {
+    if (this.#rendered === undefined || nowMs - this.#renderedMs >= CACHE_MS) {
       this.#renderedMs = nowMs
       this.#rendered = runInSlices(this.#render(), slices)
     }
     return this.#rendered
   }
 
-  *#render(): Steps<Rendered> {
+  *#render(): Steps<RenderedMetrics> {
     const { store, aliases } = this.#options
     const { nodes: nodeRows, job_summaries } = store.tables
     const writer = new SeriesWriter(aliases)
@@ -89,7 +92,7 @@ export class StateMetrics {
     for (const key of nodeKeys) {
       const node = nodeRows.find(key)
       if (node === undefined) continue
-      addNode(node, store.tables.allocations.rowsIn('node', node.ID), writer.into(nodes))
+      addNode(node, store.tables.allocations.rowsByIndex('node', node.ID), writer.writerFor(nodes))
       yield
     }
     const namespaces = new Map<string, Samples>()
@@ -97,9 +100,9 @@ export class StateMetrics {
     for (const key of summaryKeys) {
       const summary = job_summaries.find(key)
       if (summary === undefined) continue
-      const own: Samples = namespaces.get(summary.Namespace) ?? new Map()
-      namespaces.set(summary.Namespace, own)
-      addJob(summary, writer.into(own))
+      const samples: Samples = namespaces.get(summary.Namespace) ?? new Map()
+      namespaces.set(summary.Namespace, samples)
+      addJob(summary, writer.writerFor(samples))
       if (writer.isFull) break
       yield
     }
@@ -126,11 +129,11 @@ class SeriesWriter {
     return this.#count >= LIMITS.metricSeriesMax
   }
 
-  into(samples: Samples): Write {
+  writerFor(samples: Samples): Write {
     return (name, labels, value) => {
       this.#count++
       const text = Object.entries(labels)
-        .map(([label, of]) => `${label}="${escaped(of)}"`)
+        .map(([label, labelValue]) => `${label}="${escapeLabel(labelValue)}"`)
         .join(',')
       const other = this.#aliases.names[name]
       for (const one of [`${METRIC_PREFIX}${name}`, ...(other === undefined ? [] : [other])]) {
@@ -142,7 +145,7 @@ class SeriesWriter {
   }
 }
 
-function escaped(text: string): string {
+function escapeLabel(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
 
@@ -187,7 +190,7 @@ function addJob({ Namespace, JobID, Summary }: JobSummary, write: Write): void {
 }
 
 function lower<Text extends string>(text: Text): Lowercase<Text> {
-  // Proof: that is the type of the text in lower case.
+  // Proof: the result is the lower-case text.
   return text.toLowerCase() as Lowercase<Text>
 }
 
@@ -203,17 +206,25 @@ function addNode(node: NodeRow, allocations: readonly AllocationRow[], write: Wr
     node_status: node.Status,
     node_scheduling_eligibility: node.SchedulingEligibility,
   }
-  const used = allocations
+  const allocated = allocations
     .filter((row) => !isClientTerminal(row))
     .reduce((sum, row) => addToUsage(sum, chargeOf(row.AllocatedResources)), NO_USAGE)
-  const { NodeResources: has, ReservedResources: keeps } = node
-  write('node_allocated_cpu', labels, used.cpuShares)
-  write('node_allocated_memory', labels, used.memoryMB)
-  write('node_allocated_disk', labels, used.diskMB)
-  const { Cpu, Memory, Disk } = has
-  write('node_unallocated_cpu', labels, Cpu.CpuShares - keeps.Cpu.CpuShares - used.cpuShares)
-  write('node_unallocated_memory', labels, Memory.MemoryMB - keeps.Memory.MemoryMB - used.memoryMB)
-  write('node_unallocated_disk', labels, Disk.DiskMB - keeps.Disk.DiskMB - used.diskMB)
+  const { NodeResources: resources, ReservedResources: reserved } = node
+  write('node_allocated_cpu', labels, allocated.cpuShares)
+  write('node_allocated_memory', labels, allocated.memoryMB)
+  write('node_allocated_disk', labels, allocated.diskMB)
+  const { Cpu, Memory, Disk } = resources
+  write(
+    'node_unallocated_cpu',
+    labels,
+    Cpu.CpuShares - reserved.Cpu.CpuShares - allocated.cpuShares,
+  )
+  write(
+    'node_unallocated_memory',
+    labels,
+    Memory.MemoryMB - reserved.Memory.MemoryMB - allocated.memoryMB,
+  )
+  write('node_unallocated_disk', labels, Disk.DiskMB - reserved.Disk.DiskMB - allocated.diskMB)
   for (const status of CLIENT_STATES)
     write(
       `node_allocations_${status}`,

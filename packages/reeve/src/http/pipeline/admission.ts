@@ -3,14 +3,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { QueueRejection } from '@reeve/kit/fair-queue.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
-import { HttpError } from '../http-error.ts'
-import { CHUNK_LIMITS, guardChunks, isStopped, stopReceiving } from '../transport/chunk-guard.ts'
+import { HttpError } from '../response.ts'
+import { CHUNK_LIMITS, limitChunks, isStopped, stopReceiving } from '../transport/pipelining.ts'
 import { replayOf } from '../transport/parked-connection.ts'
-import { RateLimit } from './rate-limit.ts'
-import { isQuickToReject, rateError, sendRateProblem, type RateProblem } from './rate-rejection.ts'
+import {
+  canRejectEarly,
+  rateError,
+  RateLimit,
+  type RateRejection,
+  sendRateRejection,
+} from './rate-limit.ts'
 import { RequestBodies } from './request-body.ts'
 import { RequestScheduler, type SchedulerLimits } from './request-scheduler.ts'
-import { isAddress, Tenants, type FindOwner } from './tenants.ts'
+import { isAddressTenant, Tenants, type FindOwner } from './tenants.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -67,12 +72,12 @@ export class Admission {
   }
 
   /** The limits of this stage, each with the usage of the busiest tenant. */
-  get limitUses(): readonly LimitUsage[] {
+  get limitUsages(): readonly LimitUsage[] {
     const { rate, anonymousRate, queue } = this.#rejected
     const { waiting, waitingMax } = this.scheduler
     return [
-      useOf('requests_per_second', this.#rate, rate),
-      useOf('anonymous_requests_per_second', this.#anonymousRate, anonymousRate),
+      usageOf('requests_per_second', this.#rate, rate),
+      usageOf('anonymous_requests_per_second', this.#anonymousRate, anonymousRate),
       { name: 'requests_waiting', max: waitingMax, used: waiting, rejected: queue },
     ]
   }
@@ -80,7 +85,7 @@ export class Admission {
   /** Installs the stages `admit` and `queue` on a server. */
   prepare(app: FastifyInstance): void {
     this.#rejectEarly(app.server)
-    this.#holdTinyChunks(app)
+    this.#delayStoppedResponses(app)
     app.decorateRequest('tenant', '')
     app.decorateRequest('clientAddress', '')
   }
@@ -92,7 +97,7 @@ export class Admission {
     request.clientAddress = address
     request.tenant = tenant
     if (problem === undefined) return next()
-    this.#later(raw, problem, () => next(rateError(problem)))
+    this.#rejectLater(raw, problem, () => next(rateError(problem)))
   }
 
   /** Stage `admit` of a WebSocket upgrade; undefined if it is admitted. */
@@ -112,7 +117,7 @@ export class Admission {
     next(new HttpError(429, QUEUE_FULL[rejection], RETRY))
   }
 
-  #holdTinyChunks(app: FastifyInstance): void {
+  #delayStoppedResponses(app: FastifyInstance): void {
     app.addHook('onSend', ({ raw }, _reply, payload, done) => {
       if (!isStopped(raw)) return done(null, payload)
       setTimeout(() => done(null, payload), CHUNK_LIMITS.heldMs).unref()
@@ -128,14 +133,14 @@ export class Admission {
     const listeners = server.listeners('request') as RequestListener[]
     server.removeAllListeners('request')
     server.on('request', (request: AdmittedRequest, response: ServerResponse) => {
-      guardChunks(request)
-      // A pipelined request is counted when its turn comes.
-      if (isQuickToReject(request, response)) {
+      limitChunks(request)
+      // A pipelined request is counted when it starts.
+      if (canRejectEarly(request, response)) {
         const admitted = this.#admit(request)
         const { problem } = admitted
         if (problem !== undefined)
-          return this.#later(request, problem, () =>
-            sendRateProblem({ request, response }, problem, this.#rawHeaders),
+          return this.#rejectLater(request, problem, () =>
+            sendRateRejection({ request, response }, problem, this.#rawHeaders),
           )
         request[ADMITTED] = admitted
       }
@@ -143,7 +148,7 @@ export class Admission {
     })
   }
 
-  #later(request: IncomingMessage, { delayMs }: RateProblem, reject: () => void): void {
+  #rejectLater(request: IncomingMessage, { delayMs }: RateRejection, reject: () => void): void {
     const { socket, headers } = request
     const isChunked = headers['transfer-encoding'] !== undefined
     // Whether the response is delayed is known once the chunks that have arrived are parsed.
@@ -158,8 +163,8 @@ export class Admission {
 
   /** Counts the request once. */
   #admit(request: AdmittedRequest): Admitted {
-    const known = request[ADMITTED]
-    if (known !== undefined) return known
+    const previous = request[ADMITTED]
+    if (previous !== undefined) return previous
     const address = this.#forwardedAddressOf(request) ?? request.socket.remoteAddress ?? ''
     const tenant = this.#tenants.tenantOf(request, address)
     // A replayed blocking query was counted when it arrived.
@@ -167,17 +172,17 @@ export class Admission {
     return { address, tenant, problem: isNew ? this.#rateProblem(tenant) : undefined }
   }
 
-  #rateProblem(tenant: string): RateProblem | undefined {
-    const isAnonymous = isAddress(tenant)
-    const limit = isAnonymous ? this.#anonymousRate : this.#rate
-    if (limit.perSecond === 0) return undefined
-    const { isAllowed, resetSeconds, rejectAfterMs } = limit.take(tenant)
+  #rateProblem(tenant: string): RateRejection | undefined {
+    const isAnonymous = isAddressTenant(tenant)
+    const rate = isAnonymous ? this.#anonymousRate : this.#rate
+    if (rate.perSecond === 0) return undefined
+    const { isAllowed, resetSeconds, rejectAfterMs } = rate.take(tenant)
     if (isAllowed) return undefined
     this.#rejected[isAnonymous ? 'anonymousRate' : 'rate']++
     const owner = isAnonymous ? 'address without a valid token' : 'token'
     const setting = isAnonymous ? 'anonymous_requests_per_second' : 'requests_per_second'
     return {
-      message: `more than ${limit.perSecond} requests in a second came from one ${owner} (limits.${setting})`,
+      message: `more than ${rate.perSecond} requests in a second came from one ${owner} (limits.${setting})`,
       retrySeconds: Math.max(1, Math.ceil(resetSeconds)),
       delayMs: Math.ceil(rejectAfterMs),
     }
@@ -190,7 +195,7 @@ interface Admitted {
   /** Client address. */
   readonly address: string
   readonly tenant: string
-  readonly problem: RateProblem | undefined
+  readonly problem: RateRejection | undefined
 }
 
 const ADMITTED = Symbol('admitted')
@@ -199,7 +204,7 @@ interface AdmittedRequest extends IncomingMessage {
   [ADMITTED]?: Admitted
 }
 
-function useOf(name: string, limit: RateLimit, rejected: number): LimitUsage {
+function usageOf(name: string, limit: RateLimit, rejected: number): LimitUsage {
   const max = limit.perSecond === 0 ? Number.POSITIVE_INFINITY : limit.perSecond
   return { name, max, used: limit.busiest(), rejected }
 }

@@ -1,21 +1,22 @@
 import type { Clock, Random } from '@reeve/kit/clock.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
-import { blockingWaitMs, LIMITS } from '../../model/index.ts'
+import type { Caller } from '../../acl/index.ts'
+import { blockingWaitMs, LIMITS, type Refusal } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
-import type { Hold } from '../lifecycle.ts'
+import type { WaitHandle } from '../transport/shutdown.ts'
 import { QueryError } from '../query.ts'
-import { answerBytes, SharedResponses, type ReadResult } from './shared-responses.ts'
-import { WakeTurns, type Turn } from './wake-turns.ts'
+import type { HttpResponse } from '../response.ts'
 
 /** The source of a blocking query. It is cheap enough to be checked at every wake-up. */
-export interface BlockingSource {
+interface BlockingSource {
   /** Current index of the result. */
   readonly index: () => number
   readonly watch: readonly WatchTarget[]
 }
 
 /** Outcome of a wait. */
-export interface Waited {
+export interface WaitResult {
   /** Current index of the result. */
   readonly index: number
   /** Index of the commit that woke the query last; undefined if it timed out. */
@@ -29,7 +30,7 @@ export interface WaitRequest {
   readonly wait: string | undefined
 }
 
-export interface BlockingOptions {
+interface BlockingOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
@@ -43,7 +44,7 @@ export class ParkedQueries {
   readonly #options: BlockingOptions
   /** Number of waiting queries by tenant. */
   readonly slots: TenantSlots
-  readonly #turns = new WakeTurns()
+  readonly #wakeQueue = new WakeQueue()
 
   constructor(options: BlockingOptions) {
     this.#options = options
@@ -70,10 +71,10 @@ export class ParkedQueries {
   async waitForIndex(
     tenant: string,
     { minIndex, wait }: WaitRequest,
-    hold: Hold,
+    handle: WaitHandle,
     source: BlockingSource,
     turn?: Turn,
-  ): Promise<Waited> {
+  ): Promise<WaitResult> {
     const { clock, random } = this.#options
     let index = source.index()
     let wokenBy: number | undefined
@@ -81,11 +82,11 @@ export class ParkedQueries {
     const deadlineMs = clock.monotonicMs() + waitMs(wait, random)
     this.slots.acquire(tenant)
     try {
-      while (index <= minIndex && !hold.isOver) {
-        const leftMs = deadlineMs - clock.monotonicMs()
-        if (leftMs <= 0) break
-        wokenBy = await this.#waitForChange(source.watch, leftMs, hold)
-        if (turn !== undefined && !hold.isOver) await this.#turns.next(tenant, turn)
+      while (index <= minIndex && !handle.isCancelled) {
+        const remainingMs = deadlineMs - clock.monotonicMs()
+        if (remainingMs <= 0) break
+        wokenBy = await this.#waitForChange(source.watch, remainingMs, handle)
+        if (turn !== undefined && !handle.isCancelled) await this.#wakeQueue.next(tenant, turn)
         index = source.index()
       }
     } finally {
@@ -98,8 +99,8 @@ export class ParkedQueries {
    * Resolves when a woken query may send its response. Queries with a shared response receive it at
    * the same moment, and each write of a large response is a system call of a millisecond.
    */
-  async turnToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
-    await this.#turns.next(tenant, turn, answerBytes(answer))
+  async waitToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
+    await this.#wakeQueue.next(tenant, turn, responseBytes(answer))
   }
 
   /**
@@ -109,19 +110,19 @@ export class ParkedQueries {
   #waitForChange(
     targets: readonly WatchTarget[],
     timeoutMs: number,
-    hold: Hold,
+    handle: WaitHandle,
   ): Promise<number | undefined> {
     const { store, clock } = this.#options
     return new Promise((resolve) => {
       const done = (index: number | undefined): void => {
         cancelWatch()
         cancelTimer()
-        hold.onOver(undefined)
+        handle.onCancel(undefined)
         resolve(index)
       }
       const cancelWatch = store.watches.watch(targets, done)
       const cancelTimer = clock.after(timeoutMs, () => done(undefined))
-      hold.onOver(() => done(undefined))
+      handle.onCancel(() => done(undefined))
     })
   }
 }
@@ -136,4 +137,157 @@ function parseWaitMs(wait: string | undefined): number {
   const base = blockingWaitMs(wait)
   if (base === undefined) throw new QueryError('Invalid wait time')
   return base
+}
+
+/** Result of a read. */
+export interface ReadResult {
+  readonly index: number
+  readonly answer: Result<HttpResponse, Refusal>
+}
+
+/** A woken read, with everything its result depends on besides the state. */
+export interface WokenRead {
+  /**
+   * Compared by identity: the authenticator returns a new object when the token's permissions
+   * change.
+   */
+  readonly caller: Caller
+  readonly secret: string | undefined
+  /** Path and query, undecoded. */
+  readonly url: string
+  /** Index of the commit that woke the query; its result must not be older. */
+  readonly wokenBy: number
+}
+
+interface SharedResponse {
+  readonly caller: Caller
+  /** Index of the state that was read. */
+  readonly stateIndex: number
+  readonly result: Promise<ReadResult>
+  bytes: number
+}
+
+/**
+ * Results shared by identical parked queries: one commit wakes thousands of them, and they are
+ * computed and rendered once (decision 0066). A result may be given to another query only if both
+ * have the same caller, secret and URL, and if it was read from a state that includes the commit
+ * which woke the query. It is then what the query could have read itself while it waited.
+ */
+export class SharedResponses {
+  readonly #clock: Clock
+  /** In insertion order, so the oldest is the first. */
+  readonly #responses = new Map<string, SharedResponse>()
+  #bytes = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get size(): number {
+    return this.#responses.size
+  }
+
+  /** Returns the result of an identical query, or computes and shares a new one. */
+  read(
+    read: WokenRead,
+    stateIndex: number,
+    compute: () => Promise<ReadResult>,
+  ): Promise<ReadResult> {
+    const key = `${read.secret ?? ''}\n${read.url}`
+    const shared = this.#responses.get(key)
+    if (shared?.caller === read.caller && shared.stateIndex >= read.wokenBy) return shared.result
+    if (shared !== undefined) this.#remove(key, shared)
+    const response = { caller: read.caller, stateIndex, result: compute(), bytes: 0 }
+    this.#add(key, response)
+    response.result.then(
+      ({ answer }) => this.#onComputed(key, response, answer),
+      () => this.#remove(key, response),
+    )
+    return response.result
+  }
+
+  #add(key: string, response: SharedResponse): void {
+    this.#responses.set(key, response)
+    this.#clock.after(LIMITS.sharedResponseMs, () => this.#remove(key, response))
+    if (this.#responses.size > LIMITS.sharedResponsesMax) this.#removeOldest()
+  }
+
+  /** Keeps the size of a computed response. Streamed bodies are too large to be kept. */
+  #onComputed(key: string, response: SharedResponse, answer: Result<HttpResponse, Refusal>): void {
+    if (this.#responses.get(key) !== response) return
+    const body = answer.ok ? answer.value.body : undefined
+    if (body !== undefined && body.kind !== 'json-bytes') return this.#remove(key, response)
+    response.bytes = responseBytes(answer)
+    this.#bytes += response.bytes
+    while (this.#bytes > LIMITS.sharedResponseBytesMax) this.#removeOldest()
+  }
+
+  #removeOldest(): void {
+    for (const [key, response] of this.#responses) return this.#remove(key, response)
+  }
+
+  #remove(key: string, response: SharedResponse): void {
+    if (this.#responses.get(key) !== response) return
+    this.#responses.delete(key)
+    this.#bytes -= response.bytes
+  }
+}
+
+/** Returns the size of a rendered answer in bytes. */
+function responseBytes(answer: Result<HttpResponse, Refusal>): number {
+  const body = answer.ok ? answer.value.body : undefined
+  return body?.kind === 'json-bytes' ? body.bytes.length : 0
+}
+
+/** Resolves when the tenant has its next turn on the event loop. */
+type Turn = (tenant: string) => Promise<void>
+
+interface WokenQuery {
+  readonly bytes: number
+  readonly resolve: () => void
+}
+
+/**
+ * Continues parked queries that were woken together a few at a time, in turns of their tenant:
+ * other requests are served in between, however many queries one commit wakes.
+ */
+export class WakeQueue {
+  readonly #waiting = new Map<string, WokenQuery[]>()
+
+  /**
+   * Resolves in one of the next turns of the tenant, in order. `bytes` is the size of the query's
+   * response in that turn; large responses share a turn with fewer others.
+   */
+  next(tenant: string, turn: Turn, bytes = 0): Promise<void> {
+    return new Promise((resolve) => {
+      const queue = this.#waiting.get(tenant)
+      if (queue !== undefined) return void queue.push({ bytes, resolve })
+      this.#waiting.set(tenant, [{ bytes, resolve }])
+      void this.#runTurns(tenant, turn)
+    })
+  }
+
+  async #runTurns(tenant: string, turn: Turn): Promise<void> {
+    for (;;) {
+      await turn(tenant)
+      const queue = this.#waiting.get(tenant) ?? []
+      for (const { resolve } of queue.splice(0, queriesInTurn(queue))) resolve()
+      if (queue.length > 0) continue
+      this.#waiting.delete(tenant)
+      return
+    }
+  }
+}
+
+/** Returns how many queries continue in one turn: at least one, however large its response. */
+function queriesInTurn(queue: readonly WokenQuery[]): number {
+  let length = 0
+  let bytes = 0
+  for (const waiting of queue) {
+    if (length === LIMITS.parkedQueriesPerTurn) break
+    bytes += waiting.bytes
+    if (length > 0 && bytes > LIMITS.wokenBytesPerTurn) break
+    length++
+  }
+  return length
 }

@@ -15,8 +15,8 @@ export interface ReadConsistency {
 }
 
 /**
- * `local`: this server answers; `linearizable`: this server, once it has confirmed that it leads;
- * `forward`: the leader, or the server that the request names; `no-leader`: nobody can.
+ * `local`: this server answers; `linearizable`: this server answers after it has confirmed that it
+ * leads; `forward`: the leader, or the server that the request names; `no-leader`: there is none.
  */
 export type LeaderRoute = 'local' | 'linearizable' | 'forward' | 'no-leader'
 
@@ -30,7 +30,7 @@ export interface LeaderRouter {
   confirmLeadership(): Promise<boolean>
   /** Returns the client address of a request that another server has forwarded; else undefined. */
   clientAddressOf(request: IncomingMessage): string | undefined
-  /** To the named server, or else to the leader. */
+  /** Forwards to the named server, or else to the leader. */
   forward(request: IncomingMessage, response: ServerResponse, to: ForwardTarget): void
   forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** False if this server has lost leadership since it served the request as the leader. */
@@ -63,6 +63,6 @@ export const NO_LEADER_MESSAGE =
   'no leader: no server of the cluster leads at this moment; try again'
 export const DEPOSED_MESSAGE = 'this server no longer leads; try again'
 
-export function noLeader(message: string): Fault {
+export function noLeaderFault(message: string): Fault {
   return new Fault('no-leader', message)
 }

@@ -2,10 +2,9 @@ import { handlingOf, isReadRoute, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { HttpAliases } from '../../compat/index.ts'
 import { LIMITS } from '../../model/index.ts'
-import { allowOrigin } from '../cors.ts'
-import { HttpError } from '../http-error.ts'
-import type { PageGuard } from '../page-guard.ts'
-import { restoreMethod } from '../request-method.ts'
+import { applyCors, type CrossOriginGuard } from '../transport/cross-origin.ts'
+import { HttpError } from '../response.ts'
+import { restoreMethod } from '../request-normalization.ts'
 import type { Admission } from './admission.ts'
 import type { RequestRouting, RoutedRoute } from './routing.ts'
 
@@ -16,7 +15,8 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   accept        transport/: limits of connections, bytes, and requests per connection
  *   prepare       the headers of every response
  *   admit         admission.ts: tenant, request rate
- *   guard         page-guard.ts, cors.ts: pages of other origins; length of the URL
+ * guard         transport/cross-origin.ts: pages of other origins;
+ * length of the URL
  *   queue         request-scheduler.ts: the tenant's share of the event loop, by the route's cost
  *   route         routing.ts: the region and the server that answer; forwarded unread
  *   authenticate  the caller, by its token
@@ -30,7 +30,7 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   audit         in the commit of a write, before it begins, or when it has ended
  *
  * The stages up to `route` are hooks, added below. serve.ts calls the others in order; what each
- * API does in them is in v1/api.ts and v2/api.ts. upgrades.ts has the stages of WebSockets.
+ * API does in them is in v1/mount.ts and v2/api.ts. upgrades.ts has the stages of WebSockets.
  */
 
 export interface PipelineOptions {
@@ -42,14 +42,14 @@ export interface PipelineOptions {
   /** Sets the headers of every response. */
   readonly setHeaders: (request: FastifyRequest, reply: FastifyReply) => void
   /** Undefined if every request needs a token, which no browser sends by itself. */
-  readonly pageGuard: PageGuard | undefined
+  readonly pageGuard: CrossOriginGuard | undefined
 }
 
 /** Finds the route of a request; undefined if its path has no such method. */
 export type FindRoute = (request: FastifyRequest) => RoutedRoute | undefined
 
 /** Route of pages and documents of this server, and of unknown paths. */
-const OWN_PAGE: RoutedRoute = {
+const LOCAL_PAGE_ROUTE: RoutedRoute = {
   handling: { answeredBy: 'self', region: 'local', audit: 'none', cost: 1, growsState: false },
   isRead: true,
 }
@@ -79,21 +79,21 @@ export class RequestPipeline {
         else done(error)
       })
     })
-    const ownPage = this.stages(() => OWN_PAGE)
+    const pageStages = this.stages(() => LOCAL_PAGE_ROUTE)
     app.addHook('onRoute', (route) => {
-      route.onRequest ??= ownPage
+      route.onRequest ??= pageStages
     })
   }
 
   #guard(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { admission, corsOrigins, pageGuard, aliases } = this.#options
-    const problem = pageGuard?.problemOf(request.raw)
+    const problem = pageGuard?.rejectionOf(request.raw)
     if (problem !== undefined) return done(new HttpError(403, problem))
-    if (allowOrigin(corsOrigins, request, reply, aliases)) return void reply.code(204).send()
+    if (applyCors(corsOrigins, request, reply, aliases)) return void reply.code(204).send()
     if (request.url.length > LIMITS.urlBytesMax)
       return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
     // Unknown paths have no route that adds the stage `queue`.
-    if (request.is404) return admission.queue(request, OWN_PAGE.handling.cost, done)
+    if (request.is404) return admission.queue(request, LOCAL_PAGE_ROUTE.handling.cost, done)
     done()
   }
 
@@ -102,7 +102,7 @@ export class RequestPipeline {
     const { admission, routing } = this.#options
     return (request, reply, done) => {
       const route = findRoute(request)
-      const { cost } = (route ?? OWN_PAGE).handling
+      const { cost } = (route ?? LOCAL_PAGE_ROUTE).handling
       admission.queue(request, cost, (error) => {
         if (error !== undefined || route === undefined) done(error)
         else routing.route(request, reply, route, done)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { RateLimit, REJECTIONS } from './rate-limit.ts'
+import { RateLimit, REJECTION_PACE } from './rate-limit.ts'
 
 function exhausted() {
   const clock = new SimulatedClock()
@@ -12,16 +12,16 @@ function exhausted() {
 
 test('rate limit: as many rejections as the burst are answered at once, the next one later', () => {
   const { limit, reject } = exhausted()
-  for (let count = 0; count < REJECTIONS.burst; count++) assert.equal(reject(), 0)
-  assert.equal(reject(), 1_000 / REJECTIONS.perSecond)
+  for (let count = 0; count < REJECTION_PACE.burst; count++) assert.equal(reject(), 0)
+  assert.equal(reject(), 1_000 / REJECTION_PACE.perSecond)
   limit.take('b')
   assert.equal(limit.take('b').rejectAfterMs, 0, 'another tenant is not concerned')
 })
 
-test('rate limit: no rejection is held back longer than the limit', () => {
+test('rate limit: no rejection is delayed by more than the limit', () => {
   const { reject } = exhausted()
   for (let count = 0; count < 10_000; count++) reject()
-  assert.equal(reject(), REJECTIONS.heldMsMax)
+  assert.equal(reject(), REJECTION_PACE.heldMsMax)
 })
 
 test('rate limit: a tenant that paused is answered at once again', () => {
@@ -29,11 +29,13 @@ test('rate limit: a tenant that paused is answered at once again', () => {
   // No request is gained in the pause, so that the next one is rejected too.
   const limit = new RateLimit(clock, 0.001)
   for (let count = 0; count < 10_000; count++) limit.take('a')
-  clock.advance(REJECTIONS.heldMsMax + (REJECTIONS.burst * 1_000) / REJECTIONS.perSecond)
+  clock.advance(
+    REJECTION_PACE.heldMsMax + (REJECTION_PACE.burst * 1_000) / REJECTION_PACE.perSecond,
+  )
   assert.equal(limit.take('a').rejectAfterMs, 0)
 })
 
-test('rate limit: the busiest tenant is told', () => {
+test('rate limit: the busiest tenant is reported', () => {
   const limit = new RateLimit(new SimulatedClock(), 10)
   for (const tenant of ['a', 'b', 'b', 'b']) limit.take(tenant)
   assert.equal(limit.busiest(), 3)

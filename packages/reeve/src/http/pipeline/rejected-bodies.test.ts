@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { DRAIN_LIMITS, RejectedBodies } from './rejected-bodies.ts'
+import { DRAIN_LIMITS, RejectedBodyDrain } from './request-body.ts'
 
 /** A request whose body is still on its way, and the headers of its response. */
 function aRejected(length = '10') {
@@ -20,7 +20,7 @@ function aRejected(length = '10') {
 }
 
 test('rejected bodies: as many as the limit are drained, the next one ends its connection', () => {
-  const bodies = new RejectedBodies()
+  const bodies = new RejectedBodyDrain()
   const drained = Array.from({ length: DRAIN_LIMITS.bodiesMax }, () => aRejected())
   for (const { request, reply } of drained) bodies.drain(request, reply)
   assert.deepEqual(new Set(drained.map(({ connection }) => connection())), new Set([undefined]))
@@ -31,7 +31,7 @@ test('rejected bodies: as many as the limit are drained, the next one ends its c
 })
 
 test('rejected bodies: one that has arrived makes room for another', async () => {
-  const bodies = new RejectedBodies({ ...DRAIN_LIMITS, bodiesMax: 1 })
+  const bodies = new RejectedBodyDrain({ ...DRAIN_LIMITS, bodiesMax: 1 })
   const first = aRejected()
   bodies.drain(first.request, first.reply)
   const closed = new Promise((resolve) => void first.raw.once('close', resolve))
@@ -43,8 +43,8 @@ test('rejected bodies: one that has arrived makes room for another', async () =>
   second.raw.destroy()
 })
 
-test('rejected bodies: one that announces more than is drained ends its connection', () => {
-  const bodies = new RejectedBodies()
+test('rejected bodies: a body with a Content-Length above the limit closes its connection', () => {
+  const bodies = new RejectedBodyDrain()
   const { request, reply, connection } = aRejected(String(DRAIN_LIMITS.bytesMax + 1))
   bodies.drain(request, reply)
   assert.equal(connection(), 'close')

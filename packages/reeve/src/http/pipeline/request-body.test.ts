@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { CHUNK_LIMITS } from '../transport/chunk-guard.ts'
+import { CHUNK_LIMITS } from '../transport/pipelining.ts'
 import { BODY_LIMITS, RequestBodies, type BodyLimits } from './request-body.ts'
 
 function aReceiver(limits: Partial<BodyLimits> = {}) {
@@ -80,7 +80,7 @@ test('body: an announced length that is too large is rejected unread', () => {
   assert.throws(() => bodies.read(asked, { tenant: 'a', bytesMax: 10 }), /larger than 10 bytes/)
 })
 
-test('body: an announcement alone takes no memory', async () => {
+test('body: a Content-Length alone reserves no memory', async () => {
   const { receive, bodies } = aReceiver()
   const { payload, received } = receive('a', 100_000_000, { 'content-length': '90000000' })
   await writeAll(payload, 'x', 1)
@@ -128,7 +128,7 @@ test('body: the unfinished bodies of all tenants are bounded', async () => {
   assert.match(await second.received, /^429 /)
 })
 
-test('body: one that arrives too slowly is given up after the grace period', async () => {
+test('body: a slow one is rejected after the grace period', async () => {
   const { receive, clock } = aReceiver({ bytesPerSecondMin: 10, graceMs: 10_000 })
   const fast = receive()
   const slow = receive()
@@ -147,7 +147,11 @@ test('body: a large one counts until it is answered, also when a thread has take
   const request = { body: payload, raw: {}, headers: {} } as unknown as FastifyRequest
   const answer: (() => void)[] = []
   const onAnswered = (release: () => void): void => void answer.push(release)
-  const received = bodies.read(request, { tenant: 'a', bytesMax: 10_000_000, onAnswered })
+  const received = bodies.read(request, {
+    tenant: 'a',
+    bytesMax: 10_000_000,
+    onCompleted: onAnswered,
+  })
   payload.end(Buffer.alloc(1_000_000))
   const bytes = await received
   assert.ok(bodies.bytes >= bytes.length)
@@ -157,7 +161,7 @@ test('body: a large one counts until it is answered, also when a thread has take
   assert.equal(bodies.bytes, 0)
 })
 
-test('body: the memory of one that ended early is free at once', async () => {
+test('body: the memory of one that ended early is released at once', async () => {
   const { receive } = aReceiver()
   const length = 20_000_000
   const { payload, received } = receive('a', length, { 'content-length': String(length) })

@@ -1,12 +1,12 @@
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { LIMITS } from '../../model/index.ts'
-import { isNotInflatable } from '../compression.ts'
-import { HttpError } from '../http-error.ts'
-import { CHUNK_LIMITS, isStopped, isTiny, onStopped } from '../transport/chunk-guard.ts'
+import { isDecompressionError } from '../transport/compression.ts'
+import { HttpError } from '../response.ts'
+import { CHUNK_LIMITS, isStopped, areChunksTooSmall, onStopped } from '../transport/pipelining.ts'
 
 /** Limits of bodies that are being received, and of large ones until their response is sent. */
 export interface BodyLimits {
@@ -28,15 +28,15 @@ export const BODY_LIMITS: BodyLimits = {
 /** Interval of the check for slow bodies. */
 const CHECK_MS = 1_000
 /** Initial buffer of a body of unknown length. */
-const FIRST_BYTES = 16 * 1024
+const INITIAL_BUFFER_BYTES = 16 * 1024
 /**
  * Bytes received before the buffer is allocated for the whole announced length. Growing it step by
  * step would later copy 16 MB at once, which blocks the event loop for 10 ms.
  */
-const BELIEVED_BYTES = 256 * 1024
+const PREALLOCATE_BYTES_MIN = 256 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
-export interface BodyRequest {
+interface BodyRequest {
   /** The tenant charged for the memory. */
   readonly tenant: string
   readonly bytesMax: number
@@ -44,7 +44,7 @@ export interface BodyRequest {
    * Registers a callback for the end of the request: until then a large body is charged to its
    * tenant, because it may wait for a thread.
    */
-  readonly onAnswered?: (release: () => void) => void
+  readonly onCompleted?: (release: () => void) => void
 }
 
 /**
@@ -56,7 +56,7 @@ export class RequestBodies {
   readonly #clock: Clock
   readonly #limits: BodyLimits
   readonly #pending = new Set<PendingBody>()
-  readonly #bytesOf = new Map<string, number>()
+  readonly #bytesByTenant = new Map<string, number>()
   #bytes = 0
   #isChecking = false
 
@@ -74,17 +74,17 @@ export class RequestBodies {
    * Returns the whole body: without a promise if it has arrived with its request, as most have.
    * Rejects with an HttpError, or with the error of decompression.
    */
-  read(request: FastifyRequest, wanted: BodyRequest): Buffer | Promise<Buffer> {
-    const { bytesMax } = wanted
+  read(request: FastifyRequest, options: BodyRequest): Buffer | Promise<Buffer> {
+    const { bytesMax } = options
     const { body: payload, raw, headers } = request
     if (!(payload instanceof Readable)) return NO_BYTES
-    const announced = Number(headers['content-length'] ?? NaN)
-    if (announced > bytesMax) throw tooLarge(bytesMax)
+    const contentLength = Number(headers['content-length'] ?? NaN)
+    if (contentLength > bytesMax) throw bodyTooLarge(bytesMax)
     if (isStopped(raw)) throw tinyChunks()
     if (payload === raw && raw.complete && raw.readableLength <= bytesMax) {
       return readAll(raw)
     }
-    return this.#receive(payload, { ...wanted, announced, raw })
+    return this.#receive(payload, { ...options, contentLength, raw })
   }
 
   #receive(payload: Readable, options: ReceivedRequest): Promise<Buffer> {
@@ -99,15 +99,15 @@ export class RequestBodies {
           // answered.
           const { capacity } = body
           const release = (): void => this.#release(options.tenant, capacity)
-          const isHeld = !(result instanceof Error) && capacity > LIMITS.inlineBodyBytesMax
-          if (isHeld && options.onAnswered !== undefined) options.onAnswered(release)
+          const isCharged = !(result instanceof Error) && capacity > LIMITS.inlineBodyBytesMax
+          if (isCharged && options.onCompleted !== undefined) options.onCompleted(release)
           else release()
           if (result instanceof Error) reject(result)
           else resolve(result)
         },
       })
       this.#pending.add(body)
-      this.#checkLater()
+      this.#scheduleCheck()
       onStopped(options.raw, () => body.stop())
       body.start()
     })
@@ -115,29 +115,29 @@ export class RequestBodies {
 
   /** Reserves memory; false if the limit is exceeded. */
   #reserve(tenant: string, bytes: number): boolean {
-    const ofTenant = (this.#bytesOf.get(tenant) ?? 0) + bytes
+    const ofTenant = (this.#bytesByTenant.get(tenant) ?? 0) + bytes
     if (ofTenant > this.#limits.tenantBytesMax || this.#bytes + bytes > this.#limits.bytesMax)
       return false
-    this.#bytesOf.set(tenant, ofTenant)
+    this.#bytesByTenant.set(tenant, ofTenant)
     this.#bytes += bytes
     return true
   }
 
   #release(tenant: string, bytes: number): void {
     this.#bytes -= bytes
-    const left = (this.#bytesOf.get(tenant) ?? 0) - bytes
-    if (left > 0) this.#bytesOf.set(tenant, left)
-    else this.#bytesOf.delete(tenant)
+    const left = (this.#bytesByTenant.get(tenant) ?? 0) - bytes
+    if (left > 0) this.#bytesByTenant.set(tenant, left)
+    else this.#bytesByTenant.delete(tenant)
   }
 
   #check(): void {
     const nowMs = this.#clock.monotonicMs()
     this.#isChecking = false
     for (const body of this.#pending) body.check(nowMs)
-    if (this.#pending.size > 0) this.#checkLater()
+    if (this.#pending.size > 0) this.#scheduleCheck()
   }
 
-  #checkLater(): void {
+  #scheduleCheck(): void {
     if (this.#isChecking) return
     this.#isChecking = true
     this.#clock.after(CHECK_MS, () => this.#check())
@@ -162,7 +162,7 @@ function readAll(raw: IncomingMessage): Buffer {
 
 interface ReceivedRequest extends BodyRequest {
   /** Length by the request's headers; NaN without one. */
-  readonly announced: number
+  readonly contentLength: number
   readonly raw: IncomingMessage
 }
 
@@ -177,9 +177,9 @@ interface PendingOptions {
 class PendingBody {
   readonly #payload: Readable
   readonly #bytesMax: number
-  readonly #announced: number
+  readonly #contentLength: number
   readonly #options: PendingOptions
-  /** Whether this body may release the chunks; those of other streams may be in use elsewhere. */
+  /** Whether this body owns its chunks; those of other streams may still be in use. */
   readonly #ownsChunks: boolean
   #buffer: Buffer = NO_BYTES
   #length = 0
@@ -188,12 +188,12 @@ class PendingBody {
 
   constructor(
     payload: Readable,
-    { bytesMax, announced }: { readonly bytesMax: number; readonly announced: number },
+    { bytesMax, contentLength }: { readonly bytesMax: number; readonly contentLength: number },
     options: PendingOptions,
   ) {
     this.#payload = payload
     this.#bytesMax = bytesMax
-    this.#announced = announced
+    this.#contentLength = contentLength
     this.#options = options
     this.#ownsChunks = payload instanceof IncomingMessage
   }
@@ -224,8 +224,8 @@ class PendingBody {
 
   readonly #onData = (chunk: Buffer): void => {
     const length = this.#length + chunk.length
-    if (length > this.#bytesMax) return this.#settle(tooLarge(this.#bytesMax))
-    if (isTiny(++this.#chunks, length)) return this.stop()
+    if (length > this.#bytesMax) return this.#settle(bodyTooLarge(this.#bytesMax))
+    if (areChunksTooSmall(++this.#chunks, length)) return this.stop()
     if (length > this.#buffer.length && !this.#grow(length)) return
     chunk.copy(this.#buffer, this.#length)
     // The connection does not reuse whole buffers, which together are as large as the body itself.
@@ -235,12 +235,17 @@ class PendingBody {
 
   /** Grows the buffer; false if the memory limit is exceeded, and the request is rejected. */
   #grow(length: number): boolean {
-    const wanted = Math.max(length, 2 * this.#buffer.length, FIRST_BYTES)
-    const capacity = Math.min(this.#announced >= length ? this.#announced : wanted, this.#bytesMax)
+    const capacityMin = Math.max(length, 2 * this.#buffer.length, INITIAL_BUFFER_BYTES)
+    const capacity = Math.min(
+      this.#contentLength >= length ? this.#contentLength : capacityMin,
+      this.#bytesMax,
+    )
     // The announced length is allocated only once enough has arrived: otherwise a header alone
     // reserves memory.
-    const isBelieved = length >= BELIEVED_BYTES
-    const next = isBelieved ? capacity : Math.min(capacity, Math.max(4 * length, FIRST_BYTES))
+    const hasProvenLength = length >= PREALLOCATE_BYTES_MIN
+    const next = hasProvenLength
+      ? capacity
+      : Math.min(capacity, Math.max(4 * length, INITIAL_BUFFER_BYTES))
     if (!this.#options.reserve(next - this.#buffer.length)) {
       this.#settle(new HttpError(429, TOO_MANY_BYTES, { 'retry-after': '1' }))
       return false
@@ -257,7 +262,7 @@ class PendingBody {
   readonly #onError = (error: Error): void =>
     // An invalid compressed body is reported as such; any other error means that the client hung
     // up.
-    this.#settle(isNotInflatable(error) ? error : endedEarly(error.message))
+    this.#settle(isDecompressionError(error) ? error : endedEarly(error.message))
 
   readonly #onClose = (): void => this.#settle(endedEarly('the connection was closed'))
 
@@ -278,7 +283,7 @@ class PendingBody {
 const TOO_MANY_BYTES =
   'too many bytes of request bodies are being received or processed; wait until other requests have finished'
 
-function tooLarge(bytesMax: number): HttpError {
+function bodyTooLarge(bytesMax: number): HttpError {
   return new HttpError(413, `the request body is larger than ${bytesMax} bytes`)
 }
 
@@ -290,6 +295,65 @@ function tinyChunks(): HttpError {
   )
 }
 
-function endedEarly(why: string): HttpError {
-  return new HttpError(400, `The body ended early: ${why}`)
+function endedEarly(reason: string): HttpError {
+  return new HttpError(400, `The body ended early: ${reason}`)
+}
+
+/** Limits of reading rejected bodies. */
+interface DrainLimits {
+  /** Number of bodies that are drained in parallel. */
+  readonly bodiesMax: number
+  /** Bytes of one body. */
+  readonly bytesMax: number
+  readonly durationMsMax: number
+}
+
+export const DRAIN_LIMITS: DrainLimits = {
+  bodiesMax: 16,
+  bytesMax: 64 * 1024 * 1024,
+  durationMsMax: 5_000,
+}
+
+/**
+ * Drains bodies that were rejected before they had arrived, within limits: a client that sends its
+ * whole body before it reads the response would otherwise see a broken connection instead. Beyond
+ * the limits the connection closes with the response.
+ */
+export class RejectedBodyDrain {
+  readonly #limits: DrainLimits
+  #draining = 0
+
+  constructor(limits: DrainLimits = DRAIN_LIMITS) {
+    this.#limits = limits
+  }
+
+  /** Drains the body of a request that is being answered, or closes its connection. */
+  drain({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+    if (raw.complete && raw.readableLength === 0) return
+    const { bodiesMax, bytesMax } = this.#limits
+    const isLong = Number(headers['content-length'] ?? NaN) > bytesMax
+    if (isLong || isStopped(raw) || this.#draining >= bodiesMax)
+      return void reply.header('connection', 'close')
+    void reply.removeHeader('connection')
+    this.#discard(raw)
+  }
+
+  #discard(raw: IncomingMessage): void {
+    const { bytesMax, durationMsMax } = this.#limits
+    let bytes = 0
+    let chunks = 0
+    this.#draining++
+    const timer = setTimeout(() => raw.destroy(), durationMsMax).unref()
+    raw.unpipe()
+    raw.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (areChunksTooSmall(++chunks, bytes) || bytes > bytesMax) raw.destroy()
+    })
+    raw.once('close', () => {
+      clearTimeout(timer)
+      this.#draining--
+    })
+    raw.once('error', () => undefined)
+    raw.resume()
+  }
 }

@@ -30,7 +30,7 @@ test('scheduler: a tick starts a bounded number of requests', async () => {
   assert.deepEqual(started, ['1', '2', '3'])
 })
 
-test('scheduler: a tick that has taken its time starts nothing more', async () => {
+test('scheduler: a tick beyond its time limit starts no further request', async () => {
   const scheduler = new RequestScheduler({ ...SCHEDULER_LIMITS, tickMs: -1 })
   const { enter, started } = noting(scheduler)
   for (const name of ['1', '2']) enter('a', name)
@@ -53,7 +53,7 @@ test('scheduler: slices of expensive work alternate with requests of others', as
   const scheduler = new RequestScheduler()
   const order: string[] = []
   const slices = Array.from({ length: 20 }, async () => {
-    await scheduler.turn('expensive')
+    await scheduler.waitForTurn('expensive')
     order.push('slice')
   })
   for (let at = 0; at < 10; at++) scheduler.enter('small', 1, () => order.push('small'))
@@ -74,5 +74,5 @@ test('scheduler: a tenant past its limit is rejected, others are not', () => {
 test('scheduler: a slice of a request under way is never rejected', async () => {
   const scheduler = new RequestScheduler({ ...SCHEDULER_LIMITS, waitingPerTenantMax: 1 })
   scheduler.enter('a', 1, () => undefined)
-  await scheduler.turn('a')
+  await scheduler.waitForTurn('a')
 })

@@ -73,7 +73,7 @@ export class RequestScheduler {
    * Yields the event loop; resolves when the tenant has its next turn. Expensive work calls it
    * every few milliseconds. State that was read before the call may have changed.
    */
-  turn(tenant: string): Promise<void> {
+  waitForTurn(tenant: string): Promise<void> {
     return new Promise((resolve) => {
       const rejection = this.#add(tenant, SLICE_COST, { run: resolve, isSlice: true })
       // The request is running already: it continues late rather than failing.

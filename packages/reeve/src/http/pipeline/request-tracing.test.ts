@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { TRACE_HEADER, type SpanAttribute, type Tracer } from '@reeve/kit/trace.ts'
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
-import { routeAsMounted } from '../request-method.ts'
+import { routeAsMounted } from '../request-normalization.ts'
 import { RequestTracing } from './request-tracing.ts'
 import type { Api, MountedRoute } from './serve.ts'
 
@@ -65,7 +65,7 @@ function aTracedApp(t: TestContext, run: Run) {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   tracing.addTo(app)
   // Only `run` is called, which needs nothing but the id of its route.
-  const api = tracing.traced({
+  const api = tracing.withTracing({
     run: (_mounted: unknown, target: { readonly request: FastifyRequest; reply: FastifyReply }) =>
       run(target.reply, target.request),
   } as unknown as Api<MountedRoute, unknown, unknown, unknown>)

@@ -8,8 +8,7 @@ import {
   type Tracer,
 } from '@reeve/kit/trace.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { loggedUrl } from '../logged-url.ts'
-import { restoreMethod } from '../request-method.ts'
+import { redactUrl, restoreMethod } from '../request-normalization.ts'
 import type { Api, MountedRoute, UseCaseTracing } from './serve.ts'
 
 /** Creates a server span for each request, and a child span for its use case. */
@@ -38,7 +37,7 @@ export class RequestTracing implements UseCaseTracing {
         attributes: {
           'http.request.method': request.method,
           'http.route': route,
-          'url.path': loggedUrl(raw.url ?? '').split('?', 1)[0] ?? '',
+          'url.path': redactUrl(raw.url ?? '').split('?', 1)[0] ?? '',
           'reeve.request_id': request.id,
         },
       })
@@ -54,7 +53,7 @@ export class RequestTracing implements UseCaseTracing {
   }
 
   /** Wraps an API so that each use case is recorded as a span. */
-  traced<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R> {
+  withTracing<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R> {
     return {
       ...api,
       run: (mounted, target, body) => {
@@ -62,11 +61,11 @@ export class RequestTracing implements UseCaseTracing {
         if (parent === undefined) return api.run(mounted, target, body)
         const run = (): Promise<void> | undefined => {
           const running = api.run(mounted, target, body)
-          if (running === undefined) endIfParked(parent, target.reply)
+          if (running === undefined) endSpanIfDetached(parent, target.reply)
           return running
         }
         const span = this.#tracer.start({ name: mounted.route.id, parent: parent.context })
-        return this.#tracer.within(span.context, () => endWith(span, run))
+        return this.#tracer.within(span.context, () => endSpanAfter(span, run))
       },
     }
   }
@@ -76,7 +75,7 @@ export class RequestTracing implements UseCaseTracing {
  * Ends the span of a blocking query whose connection was detached: its response never closes, and
  * the request that is parsed again after the wait has a span of its own.
  */
-function endIfParked(span: Span, { raw }: FastifyReply): void {
+function endSpanIfDetached(span: Span, { raw }: FastifyReply): void {
   if (raw.socket !== null) return
   span.set('reeve.parked', true)
   span.end()
@@ -86,7 +85,7 @@ function serverError(status: number): string | undefined {
   return status >= 500 ? `status ${status}` : undefined
 }
 
-function endWith(span: Span, run: () => Promise<void> | undefined): Promise<void> | undefined {
+function endSpanAfter(span: Span, run: () => Promise<void> | undefined): Promise<void> | undefined {
   try {
     const running = run()
     if (running === undefined) span.end()

@@ -4,46 +4,50 @@ import type { RouteHandling } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '@reeve/kit/fault.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { REGION_UNREACHED } from '../../workload/index.ts'
-import { refuseUpgrade } from '../agent/upgrade.ts'
-import { HttpError } from '../http-error.ts'
+import { REGION_UNREACHABLE } from '../../workload/index.ts'
+import { rejectUpgrade } from '../agent/upgrade.ts'
+import { HttpError } from '../response.ts'
 import { firstValue, isFlagSet, type RawQuery } from '../query.ts'
-import { STATUS_OF } from '../v1/statuses.ts'
+import { HTTP_STATUS } from '../v1/errors.ts'
 import {
   DEPOSED_MESSAGE,
   NO_LEADER_MESSAGE,
-  noLeader,
+  noLeaderFault,
   type LeaderRouter,
   type ReadConsistency,
 } from './leader-routing.ts'
-import { chooseRegion, type KnownRegions, type RegionRoute } from './region-route.ts'
-import type { RegionRouter, RegionTarget } from './region-routing.ts'
+import {
+  chooseRegion,
+  type KnownRegions,
+  type RegionRoute,
+  type RegionRouter,
+  type RegionTarget,
+} from './region-routing.ts'
 
 const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
-/** Two regions take each other for the authoritative one. */
+/** Status if two regions take each other for the authoritative one. */
 const MISDIRECTED = 421
 
-/** How a route is routed: its handling, and whether it reads. */
+/** The properties of a route that decide where it is answered. */
 export interface RoutedRoute {
   readonly handling: RouteHandling
   readonly isRead: boolean
 }
 
 export interface RoutingOptions {
-  /** The region of this server. */
+  /** Name of this server's region. */
   readonly region: string
-  /** Undefined where this is the only server. */
+  /** Undefined if this is the only server. */
   readonly leader: LeaderRouter | undefined
-  /** Undefined where no other region is known. */
+  /** Undefined if no other region is configured. */
   readonly regions: RegionRouter | undefined
 }
 
 type Done = (error?: Error) => void
 
 /**
- * The stage that decides where a request is answered: its region first, then a server of that
- * region. Requests that are answered elsewhere are forwarded before their body is read, as they
- * came.
+ * Stage that decides which server answers a request: first the region, then a server of that
+ * region. Requests for other servers are forwarded unchanged, before their body is read.
  */
 export class RequestRouting {
   readonly regions: KnownRegions
@@ -54,22 +58,22 @@ export class RequestRouting {
     this.#leader = leader
     this.#router = regions
     this.regions = regions?.regions ?? {
-      own: region,
+      localRegion: region,
       authoritative: region,
       isRemote: () => false,
     }
   }
 
-  /** Calls `done` when this server answers the request. */
+  /** Calls `done` if this server answers the request. */
   route(request: FastifyRequest, reply: FastifyReply, routed: RoutedRoute, done: Done): void {
     // Fastify's query parser gives strings and arrays of strings.
     const query = request.query as RawQuery
     const route = this.#regionRoute(request.raw, routed.handling, firstValue(query['region']))
     if (route.kind === 'local') return this.#routeToLeader(request, reply, routed, done)
-    this.#leave(request, reply, route, done)
+    this.#answerElsewhere(request, reply, route, done)
   }
 
-  /** For a request whose body names its region. True when another region answers it. */
+  /** For requests whose body names the region. Returns true if another region answers. */
   forwardIfRemote(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -77,11 +81,11 @@ export class RequestRouting {
     body: Buffer,
   ): boolean {
     if (route.kind === 'local') return false
-    this.#leave(request, reply, route, (error) => void reply.send(error), body)
+    this.#answerElsewhere(request, reply, route, (error) => void reply.send(error), body)
     return true
   }
 
-  /** Routes a request that becomes a WebSocket. True when it is answered elsewhere. */
+  /** Routes a WebSocket upgrade. Returns true if another server answers. */
   routeUpgrade(
     request: IncomingMessage,
     socket: Duplex,
@@ -93,8 +97,8 @@ export class RequestRouting {
     if (route.kind === 'local') return this.#routeUpgradeToLeader(request, socket, head, handling)
     if (route.kind === 'forward') this.#router?.forwardUpgrade(request, socket, { ...route, head })
     else {
-      const { statusCode, message } = rejectionOf(route)
-      refuseUpgrade(socket, statusCode, message)
+      const { statusCode, message } = regionError(route)
+      rejectUpgrade(socket, statusCode, message)
     }
     return true
   }
@@ -103,19 +107,19 @@ export class RequestRouting {
     return chooseRegion(region, named, this.#router?.forwardReasonOf(request), this.regions)
   }
 
-  #leave(
+  #answerElsewhere(
     request: FastifyRequest,
     reply: FastifyReply,
     route: Exclude<RegionRoute, { kind: 'local' }>,
-    failed: (error: Error) => void,
+    onError: (error: Error) => void,
     body?: Buffer,
   ): void {
-    if (route.kind !== 'forward') return failed(rejectionOf(route))
+    if (route.kind !== 'forward') return onError(regionError(route))
     const target: RegionTarget = { ...route, body }
     this.#router?.forward(request.raw, reply.raw, {
       ...target,
       onResponse: () => void reply.hijack(),
-      onFailure: (reason) => failed(new Fault(REGION_UNREACHED, reason)),
+      onFailure: (reason) => onError(new Fault(REGION_UNREACHABLE, reason)),
     })
   }
 
@@ -134,14 +138,14 @@ export class RequestRouting {
       case 'local':
         return done()
       case 'no-leader':
-        return done(noLeader(NO_LEADER_MESSAGE))
+        return done(noLeaderFault(NO_LEADER_MESSAGE))
       case 'linearizable':
         return void confirmLeadership(leader, done)
       case 'forward':
         leader.forward(request.raw, reply.raw, {
           server,
           onResponse: () => void reply.hijack(),
-          onFailure: (reason) => done(noLeader(reason)),
+          onFailure: (reason) => done(noLeaderFault(reason)),
         })
     }
   }
@@ -157,20 +161,20 @@ export class RequestRouting {
     const consistency = { answeredBy, isRead: true, isStale: false, isConsistent: false }
     const route = this.#leader?.route(request, consistency) ?? 'local'
     if (route === 'forward') this.#leader?.forwardUpgrade(request, socket, head)
-    if (route === 'no-leader') refuseUpgrade(socket, 503, NO_LEADER_MESSAGE)
+    if (route === 'no-leader') rejectUpgrade(socket, 503, NO_LEADER_MESSAGE)
     return route === 'forward' || route === 'no-leader'
   }
 }
 
 async function confirmLeadership(leader: LeaderRouter, done: Done): Promise<void> {
-  // A storage that does not answer confirms nothing.
+  // If the storage does not respond, the leadership is not confirmed.
   const isLeading = await leader.confirmLeadership().catch(() => false)
-  done(isLeading ? undefined : noLeader(DEPOSED_MESSAGE))
+  done(isLeading ? undefined : noLeaderFault(DEPOSED_MESSAGE))
 }
 
 function consistencyOf({ handling, isRead }: RoutedRoute, query: RawQuery): ReadConsistency {
   return {
-    ...answererOf(handling, query),
+    ...resolveServer(handling, query),
     isRead,
     isStale: isFlagSet(query['stale']),
     isConsistent: isFlagSet(query['consistent']),
@@ -181,7 +185,7 @@ function consistencyOf({ handling, isRead }: RoutedRoute, query: RawQuery): Read
  * Resolves the server of a route with `answeredBy: 'named'`. Requests about a node go to the
  * leader, which holds the node's connection.
  */
-function answererOf(
+function resolveServer(
   { answeredBy }: RouteHandling,
   query: RawQuery,
 ): Pick<ReadConsistency, 'answeredBy' | 'server'> {
@@ -191,12 +195,12 @@ function answererOf(
   return server === '' ? { answeredBy: 'self' } : { answeredBy: 'self', server }
 }
 
-function rejectionOf(route: Extract<RegionRoute, { kind: 'unknown' | 'reject' }>): HttpError {
+function regionError(route: Extract<RegionRoute, { kind: 'unknown' | 'reject' }>): HttpError {
   return route.kind === 'reject'
     ? new HttpError(MISDIRECTED, route.message)
     : refusalError(NO_PATH_TO_REGION)
 }
 
 function refusalError({ code, message }: Refusal): HttpError {
-  return new HttpError(STATUS_OF[code], message, {}, code)
+  return new HttpError(HTTP_STATUS[code], message, {}, code)
 }

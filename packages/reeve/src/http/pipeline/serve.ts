@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '@reeve/kit/result.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { Fault, NO_CAPACITY } from '@reeve/kit/fault.ts'
-import { parseFirstJson } from '../json-text.ts'
+import { parseJsonPrefix } from '../json-body.ts'
 import type { RawQuery } from '../query.ts'
 import type { Admission } from './admission.ts'
 import type { RegionResolver, RegionRouter } from './region-routing.ts'
@@ -68,7 +68,7 @@ export interface ServeOptions {
 
 /** Traces the use cases of an API. */
 export interface UseCaseTracing {
-  traced<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R>
+  withTracing<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R>
 }
 
 /** Returns the API with tracing, or unchanged if tracing is off. */
@@ -76,7 +76,7 @@ export function tracedApi<M extends MountedRoute, C, Q, R>(
   { tracing }: Pick<ServeOptions, 'tracing'>,
   api: Api<M, C, Q, R>,
 ): Api<M, C, Q, R> {
-  return tracing === undefined ? api : tracing.traced(api)
+  return tracing === undefined ? api : tracing.withTracing(api)
 }
 
 /**
@@ -202,19 +202,19 @@ function receiveBody(
 ): Buffer | Promise<Buffer> {
   const { tenant } = request
   const onAnswered = (release: () => void): void => void finished(reply.raw, release)
-  const received = bodies.read(request, { tenant, bytesMax, onAnswered })
+  const received = bodies.read(request, { tenant, bytesMax, onCompleted: onAnswered })
   return received instanceof Promise
     ? received.then(async (bytes) => {
-        await scheduler.turn(tenant)
+        await scheduler.waitForTurn(tenant)
         return bytes
       })
     : received
 }
 
-/** Parses the body, if it is JSON; one that is not is rejected when it is decoded. */
+/** Parses a JSON body; undefined if it is invalid, which is rejected when it is decoded. */
 function parseIfJson(bytes: Buffer): unknown {
   try {
-    return parseFirstJson(bytes.toString('utf8'))
+    return parseJsonPrefix(bytes.toString('utf8'))
   } catch (thrown) {
     if (thrown instanceof Error) return undefined
     throw thrown

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isAddress, Tenants } from './tenants.ts'
+import { isAddressTenant, Tenants } from './tenants.ts'
 
 const requests = [
   { name: 'a known token is its owner', headers: { 'x-service-token': 'known' }, tenant: 'owner' },
@@ -31,7 +31,7 @@ for (const { name, headers, address = '10.0.0.9', tenant = 'address:10.0.0.9' } 
   test(`tenants: ${name}`, () => {
     const tenants = new Tenants((secret) => (secret === 'known' ? 'owner' : undefined))
     assert.equal(tenants.tenantOf({ headers }, address), tenant)
-    assert.equal(isAddress(tenant), tenant !== 'owner')
+    assert.equal(isAddressTenant(tenant), tenant !== 'owner')
   })
 
 test('tenants: a known token is looked up once, an unknown one each time', () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { secretOf } from './credentials.ts'
+import { HEADERS } from '@reeve/contract'
 
 /**
  * Returns the owner of a secret, such as a token's accessor or a user; undefined if it is unknown.
@@ -10,7 +10,7 @@ export type FindOwner = (secret: string) => string | undefined
 /**
  * Maximum number of cached owners: hashing a secret for each request would be a tenth of a read.
  */
-const CACHED_MAX = 10_000
+const OWNERS_CACHED_MAX = 10_000
 
 /**
  * Finds the tenant charged for a request before it is authenticated: the owner of its token, or its
@@ -26,7 +26,7 @@ export class Tenants {
   }
 
   tenantOf(request: Pick<IncomingMessage, 'headers'>, address: string): string {
-    const secret = secretOf(request)
+    const secret = tokenFrom(request)
     if (secret === undefined) return addressTenant(address)
     return this.#owners.get(secret) ?? this.#find(secret) ?? addressTenant(address)
   }
@@ -35,7 +35,7 @@ export class Tenants {
     const owner = this.#findOwner(secret)
     // Unknown secrets are not cached: clients can send any number of them.
     if (owner === undefined) return undefined
-    if (this.#owners.size >= CACHED_MAX) {
+    if (this.#owners.size >= OWNERS_CACHED_MAX) {
       const [oldest] = this.#owners.keys()
       if (oldest !== undefined) this.#owners.delete(oldest)
     }
@@ -44,7 +44,7 @@ export class Tenants {
   }
 }
 
-const ADDRESS = 'address:'
+const ADDRESS_PREFIX = 'address:'
 
 /**
  * Returns the tenant of an address. An IPv6 /64 network is one tenant: a client can use any of its
@@ -53,25 +53,47 @@ const ADDRESS = 'address:'
 function addressTenant(address: string): string {
   // Most addresses have no colon, and the runtime's check is a long regular expression.
   const isNetworked = address.includes(':') && isIPv6(address)
-  return ADDRESS + (isNetworked ? networkOf(address) : address)
+  return ADDRESS_PREFIX + (isNetworked ? networkOf(address) : address)
 }
 
 /**
  * Reports whether a tenant was identified by its address, because its token is missing or unknown.
  */
-export function isAddress(tenant: string): boolean {
-  return tenant.startsWith(ADDRESS)
+export function isAddressTenant(tenant: string): boolean {
+  return tenant.startsWith(ADDRESS_PREFIX)
 }
 
-const GROUPS = 8
+const IPV6_GROUPS = 8
 const NETWORK_GROUPS = 4
-const MAPPED = '::ffff:'
+const IPV4_MAPPED_PREFIX = '::ffff:'
 
 function networkOf(address: string): string {
-  if (address.startsWith(MAPPED) && address.includes('.')) return address.slice(MAPPED.length)
+  if (address.startsWith(IPV4_MAPPED_PREFIX) && address.includes('.'))
+    return address.slice(IPV4_MAPPED_PREFIX.length)
   const [head = '', tail] = address.split('::', 2)
   const first = head.split(':').filter((group) => group !== '')
   const last = (tail ?? '').split(':').filter((group) => group !== '')
-  const zeros = Array.from({ length: Math.max(0, GROUPS - first.length - last.length) }, () => '0')
+  const zeros = Array.from(
+    { length: Math.max(0, IPV6_GROUPS - first.length - last.length) },
+    () => '0',
+  )
   return [...first, ...zeros, ...last].slice(0, NETWORK_GROUPS).join(':')
+}
+
+type Headers = Pick<IncomingMessage, 'headers'>
+
+const TOKEN_HEADER = HEADERS.token.toLowerCase()
+
+/** Returns the token of a request: from the token header, else from `Authorization: Bearer`. */
+export function tokenFrom(request: Headers): string | undefined {
+  const header = request.headers[TOKEN_HEADER]
+  const token = (typeof header === 'string' ? header : header?.[0])?.trim() ?? ''
+  return token === '' ? bearerToken(request) : token
+}
+
+/** Returns the token of `Authorization: Bearer`; the scheme is case-insensitive. */
+export function bearerToken({ headers: { authorization } }: Headers): string | undefined {
+  if (authorization === undefined) return undefined
+  const [scheme, secret, ...more] = authorization.trim().split(/\s+/)
+  return scheme?.toLowerCase() === 'bearer' && more.length === 0 ? secret : undefined
 }

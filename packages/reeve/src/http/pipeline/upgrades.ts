@@ -1,11 +1,11 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { HttpAliases } from '../../compat/index.ts'
-import { refuseUpgrade } from '../agent/upgrade.ts'
-import { receiveHeaders } from '../aliases.ts'
-import type { PageGuard } from '../page-guard.ts'
-import type { PortSecurity } from '../port-security.ts'
-import type { TurnedAway } from '../turned-away.ts'
+import { rejectUpgrade } from '../agent/upgrade.ts'
+import { applyHeaderAliases } from '../request-normalization.ts'
+import type { CrossOriginGuard } from '../transport/cross-origin.ts'
+import type { ListenerTls } from '../server.ts'
+import type { RejectedConnectionLog } from '../transport/rejected-connections.ts'
 import type { Admission } from './admission.ts'
 import type { RequestRouting, RoutedRoute } from './routing.ts'
 
@@ -28,13 +28,13 @@ export interface UpgradeOptions {
   readonly channels: readonly WebSocketChannel[]
   readonly admission: Admission
   readonly routing: RequestRouting
-  readonly pageGuard: PageGuard | undefined
-  readonly security: PortSecurity | undefined
-  readonly turnedAway: TurnedAway
+  readonly crossOriginGuard: CrossOriginGuard | undefined
+  readonly security: ListenerTls | undefined
+  readonly rejectedConnections: RejectedConnectionLog
   readonly aliases: HttpAliases
 }
 
-const NODES_NEED =
+const NODE_CERTIFICATE_REQUIREMENT =
   'nodes of this cluster prove themselves with a certificate (tls.rpc) that names them ' +
   'client.<region>.reeve, with the region of its servers'
 
@@ -43,24 +43,24 @@ const NODES_NEED =
  * authorizes and audits it, because the token may come in the first frame.
  */
 export function serveUpgrades(server: Server, options: UpgradeOptions): void {
-  const { channels, admission, routing, pageGuard, security, turnedAway } = options
+  const { channels, admission, routing, crossOriginGuard, security, rejectedConnections } = options
   server.on('upgrade', (request, socket, head) => {
-    receiveHeaders(options.aliases, request)
+    applyHeaderAliases(options.aliases, request)
     const channel = channels.find((one) => one.serves(request))
-    if (channel === undefined) return refuseUpgrade(socket, 404, 'no WebSocket has this path')
+    if (channel === undefined) return rejectUpgrade(socket, 404, 'no WebSocket has this path')
     if (channel.peer === 'client') {
-      const problem = pageGuard?.nameProblem(request)
-      if (problem !== undefined) return refuseUpgrade(socket, 403, problem)
+      const problem = crossOriginGuard?.hostProblem(request)
+      if (problem !== undefined) return rejectUpgrade(socket, 403, problem)
       const limited = admission.admitUpgrade(request)
       if (limited !== undefined)
-        return refuseUpgrade(socket, limited.statusCode, limited.message, limited.headers)
+        return rejectUpgrade(socket, limited.statusCode, limited.message, limited.headers)
     } else {
       // Checked before forwarding: behind a forwarder the connection is the other server's.
       const problem = security?.nodeProblem(request.socket)
       if (problem !== undefined) {
-        const text = `${NODES_NEED}; this one ${problem}`
-        turnedAway.tell(request.socket, text)
-        return refuseUpgrade(socket, 403, text)
+        const text = `${NODE_CERTIFICATE_REQUIREMENT}; this one ${problem}`
+        rejectedConnections.log(request.socket, text)
+        return rejectUpgrade(socket, 403, text)
       }
     }
     if (routing.routeUpgrade(request, socket, head, channel.route)) return

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../model/index.ts'
 import { RequestScheduler } from './request-scheduler.ts'
-import { WakeTurns } from './wake-turns.ts'
+import { WakeQueue } from './blocking.ts'
 
 const perTurn = LIMITS.parkedQueriesPerTurn
 
-test('wake turns: the queries of a tenant go on a few in each of its turns, in order', async () => {
+test('wake turns: the queries of a tenant continue in order, a few in each turn', async () => {
   const turns: (() => void)[] = []
   const turn = () => new Promise<void>((resolve) => void turns.push(resolve))
-  const wakes = new WakeTurns()
+  const wakes = new WakeQueue()
   const passed: number[] = []
   const count = perTurn * 2 + 1
   for (let i = 0; i < count; i++) void wakes.next('a', turn).then(() => passed.push(i))
@@ -39,7 +39,7 @@ test('wake turns: large responses share a turn with few others', async () => {
     let passed = 0
     const turns: (() => void)[] = []
     const turn = () => new Promise<void>((resolve) => void turns.push(resolve))
-    const wakes = new WakeTurns()
+    const wakes = new WakeQueue()
     for (const bytes of sizes) void wakes.next('a', turn, bytes).then(() => passed++)
     for (const length of lengths) {
       turns.at(-1)?.()
@@ -49,12 +49,12 @@ test('wake turns: large responses share a turn with few others', async () => {
   }
 })
 
-test('wake turns: others are served while the queries of one tenant go on', async () => {
+test('wake turns: others are served while the queries of one tenant continue', async () => {
   const scheduler = new RequestScheduler()
-  const wakes = new WakeTurns()
+  const wakes = new WakeQueue()
   let passed = 0
   const all = Array.from({ length: 3_000 }, () =>
-    wakes.next('a', (tenant) => scheduler.turn(tenant)).then(() => passed++),
+    wakes.next('a', (tenant) => scheduler.waitForTurn(tenant)).then(() => passed++),
   )
   const other = Promise.withResolvers<number>()
   await setImmediate()

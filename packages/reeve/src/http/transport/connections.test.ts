@@ -6,8 +6,7 @@ import { test } from 'node:test'
 import { atEnd } from '../../../test/build/at-end.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { until } from '../../../test/build/until.ts'
-import { limitConnections } from './connections.ts'
-import { openFilesUse } from './open-files.ts'
+import { limitConnections, openFilesUsage } from './connections.ts'
 
 test('connections: those past the limit are closed, counted and logged', async (t) => {
   const server = createServer()
@@ -41,7 +40,7 @@ test('connections: those past the limit are closed, counted and logged', async (
 })
 
 test('open files: the limit of the process and its use are measured', async () => {
-  const [use] = await openFilesUse()
+  const [use] = await openFilesUsage()
   assert.equal(use?.name, 'open_files')
   assert.ok(use !== undefined && use.used > 2 && use.used < use.max)
 })

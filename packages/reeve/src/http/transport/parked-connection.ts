@@ -14,27 +14,27 @@ import { detachParser, isBeingWritten, parsedBytes } from './runtime-internals.t
 /** State recorded on the socket of a connection. */
 interface TrackedSocket extends Socket {
   /** Bytes received before the latest request. */
-  [RECEIVED]?: number
+  [RECEIVED_BYTES]?: number
   /** Number of requests received. */
-  [REQUESTS]?: number
+  [REQUEST_COUNT]?: number
   /** The bytes of the latest request, if it may be detached. */
-  [RAW]?: Buffer | undefined
+  [RAW_REQUEST]?: Buffer | undefined
   /** The server to which a detached connection returns. */
   [SERVER]?: Server
   /** Set while the next request is a replay: it has waited and must not wait again. */
   [REPLAYED]?: Replay | undefined
 }
 
-const RECEIVED = Symbol('received bytes')
-const REQUESTS = Symbol('requests')
-const RAW = Symbol('raw request')
+const RECEIVED_BYTES = Symbol('received bytes')
+const REQUEST_COUNT = Symbol('requests')
+const RAW_REQUEST = Symbol('raw request')
 const SERVER = Symbol('server')
-const NUMBER = Symbol('number')
+const REQUEST_NUMBER = Symbol('number')
 const REPLAYED = Symbol('replayed')
 
 /** Maximum number of bytes, and of chunks, that may arrive behind a waiting request. */
 const EARLY_BYTES_MAX = 64 * 1024
-const EARLY_PIECES_MAX = 256
+const EARLY_CHUNKS_MAX = 256
 
 /** A request that has waited. */
 export interface Replay {
@@ -44,7 +44,7 @@ export interface Replay {
 
 interface NumberedRequest extends IncomingMessage {
   /** Number of the request on its connection. */
-  [NUMBER]?: number
+  [REQUEST_NUMBER]?: number
 }
 
 /**
@@ -54,9 +54,9 @@ interface NumberedRequest extends IncomingMessage {
 export function trackRequests(server: Server): void {
   server.prependListener('request', (request: NumberedRequest) => {
     const socket: TrackedSocket = request.socket
-    request[NUMBER] = socket[REQUESTS] = (socket[REQUESTS] ?? 0) + 1
-    socket[RAW] = mayBlock(request) ? rawRequest(socket) : undefined
-    socket[RECEIVED] = socket.bytesRead
+    request[REQUEST_NUMBER] = socket[REQUEST_COUNT] = (socket[REQUEST_COUNT] ?? 0) + 1
+    socket[RAW_REQUEST] = mayBlock(request) ? rawRequest(socket) : undefined
+    socket[RECEIVED_BYTES] = socket.bytesRead
     socket[SERVER] = server
     if (socket[REPLAYED] !== undefined) replays.set(request, socket[REPLAYED])
     socket[REPLAYED] = undefined
@@ -92,7 +92,7 @@ const HEAD_END = '\r\n\r\n'
  */
 function rawRequest(socket: TrackedSocket): Buffer | undefined {
   const raw = parsedBytes(socket)
-  if (raw === undefined || socket.bytesRead - (socket[RECEIVED] ?? 0) !== raw.length)
+  if (raw === undefined || socket.bytesRead - (socket[RECEIVED_BYTES] ?? 0) !== raw.length)
     return undefined
   // A request without a body ends with its first empty line.
   return raw.indexOf(HEAD_END) === raw.length - HEAD_END.length ? raw : undefined
@@ -114,16 +114,19 @@ export function detachConnection(
   onClose: () => void,
 ): ParkedConnection | undefined {
   const socket: TrackedSocket = request.socket
-  // A TLS connection is attached to the server in another way.
+  // TLS connections are attached to the server differently, and are not detached.
   if (socket instanceof TLSSocket) return undefined
-  const { [RAW]: raw, [SERVER]: server } = socket
+  const { [RAW_REQUEST]: raw, [SERVER]: server } = socket
   if (raw === undefined || server === undefined || !isDetachable(request, response))
     return undefined
   // Another request, or a part of one, has arrived behind this one.
-  if (request[NUMBER] !== socket[REQUESTS] || socket.bytesRead !== socket[RECEIVED])
+  if (
+    request[REQUEST_NUMBER] !== socket[REQUEST_COUNT] ||
+    socket.bytesRead !== socket[RECEIVED_BYTES]
+  )
     return undefined
   if (!detachParser(socket, response)) return undefined
-  socket[RAW] = undefined
+  socket[RAW_REQUEST] = undefined
   return park(socket, server, raw, onClose)
 }
 
@@ -151,7 +154,7 @@ function park(
   const onData = (bytes: Buffer): void => {
     early.push(bytes)
     earlyBytes += bytes.length
-    if (earlyBytes > EARLY_BYTES_MAX || early.length > EARLY_PIECES_MAX) socket.destroy()
+    if (earlyBytes > EARLY_BYTES_MAX || early.length > EARLY_CHUNKS_MAX) socket.destroy()
   }
   // A client that has ended its side of the connection no longer waits.
   const onEnd = (): void => void socket.destroy()
@@ -164,7 +167,7 @@ function park(
       if (socket.destroyed) return
       socket[REPLAYED] = replay
       // The socket has counted the replayed bytes already.
-      socket[RECEIVED] = socket.bytesRead - raw.length - earlyBytes
+      socket[RECEIVED_BYTES] = socket.bytesRead - raw.length - earlyBytes
       socket.pause()
       socket.unshift(Buffer.concat([raw, ...early]))
       server.emit('connection', socket)

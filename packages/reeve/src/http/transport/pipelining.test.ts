@@ -4,10 +4,10 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { until } from '../../../test/build/until.ts'
-import { refuseUnreadable } from '../unreadable.ts'
+import { handleClientError } from './client-error.ts'
 import { limitPipelining } from './pipelining.ts'
 
-const LIMITS = { servedMax: 2, waitingMax: 4, waitingInAllMax: 10, lingerMs: 60_000 }
+const LIMITS = { servedMax: 2, waitingMax: 4, waitingTotalMax: 10, lingerMs: 60_000 }
 
 interface World {
   /** Responses of the requests that were started, in order. */
@@ -30,7 +30,7 @@ async function aServer(
     if (isAnswering) response.end(`<${request.url?.slice(1)}>`)
   })
   limitPipelining(server, { limits: LIMITS, plainHttp })
-  server.on('clientError', refuseUnreadable)
+  server.on('clientError', handleClientError)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   // A server that listens on a port has an address of this form.
   const { port } = server.address() as AddressInfo
@@ -62,7 +62,7 @@ function requests(count: number, from = 0): string {
 
 const isGone = (socket: Socket): true | undefined => (socket.closed ? true : undefined)
 
-test('pipelining: only so many requests of a connection are served at the same time', async (t) => {
+test('pipelining: requests served in parallel per connection are limited', async (t) => {
   const { started, connect: open } = await aServer(t)
   const first = await open()
   first.socket.write(requests(6))
@@ -98,7 +98,7 @@ test('pipelining: one request more is rejected after the others, and ends the co
   assert.equal(started.length, 6)
 })
 
-test('pipelining: what waits is dropped when the client hangs up', async (t) => {
+test('pipelining: waiting requests are dropped when the client disconnects', async (t) => {
   const { started, connect: open } = await aServer(t)
   const [first, second, third] = [await open(), await open(), await open()]
   first.socket.write(requests(6))

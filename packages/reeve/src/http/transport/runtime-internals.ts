@@ -2,19 +2,21 @@ import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
 /**
- * The members of Node's HTTP classes that are not documented. Only this file reads or writes them,
- * and each function reports when the runtime differs from what it expects, so that its caller
- * takes the documented way. `server.plain_http` turns all of them off; the bench `transport`
- * measures what each one gains (docs/contributing/measurements/requests.md).
+ * Access to undocumented members of Node's HTTP classes. Only this file reads or writes them, and
+ * each function reports if Node differs from what it expects, so that its caller can fall back to
+ * documented methods. `server.plain_http` turns all of them off; the bench `transport` measures
+ * their benefit (docs/contributing/measurements/requests.md).
  */
 
-/** The HTTP parser of a connection, as far as the runtime's own upgrade path uses it. */
+/** The members of a connection's HTTP parser that Node's own upgrade uses. */
 interface Parser {
   unconsume(): void
   remove(): void
   close(): void
   pause?: () => void
-  /** A copy of the bytes that are being parsed; only while the parser calls back. */
+  /**
+   * Returns a copy of the bytes that are being parsed; works only inside a callback of the parser.
+   */
   getCurrentBuffer?: () => Buffer
 }
 
@@ -26,12 +28,12 @@ function parserOf(socket: Socket): HttpSocket['parser'] {
   return (socket as HttpSocket).parser // Every socket of an HTTP server may have one.
 }
 
-/** The bytes that the parser of a connection reports at this moment. */
+/** Returns the bytes that the parser of a connection is reporting. */
 export function parsedBytes(socket: Socket): Buffer | undefined {
   return parserOf(socket)?.getCurrentBuffer?.()
 }
 
-/** Stops the parser of a connection after the bytes it has received. */
+/** Stops the parser of a connection after the bytes that it has received. */
 export function pauseParser(socket: Socket): boolean {
   const pause = parserOf(socket)?.pause
   if (typeof pause !== 'function') return false
@@ -39,7 +41,7 @@ export function pauseParser(socket: Socket): boolean {
   return true
 }
 
-/** Whether a connection writes this response, and no earlier one. */
+/** Reports whether the connection is writing this response, and no earlier one. */
 export function isBeingWritten(response: ServerResponse, socket: Socket): boolean {
   return Reflect.get(socket, '_httpMessage') === response
 }
@@ -55,43 +57,42 @@ const HTTP_EVENTS = [
   'pause',
 ] as const
 
-/**
- * Detaches a connection from its HTTP parser and its response: what the runtime does when a
- * connection is upgraded, without the upgrade.
- */
+/** Detaches a connection from its HTTP parser and its response, as Node does for an upgrade. */
 export function detachParser(socket: Socket, response: ServerResponse): boolean {
   const parser = parserOf(socket)
-  if (!isKnown(parser)) return false
+  if (!hasExpectedMembers(parser)) return false
   response.detachSocket(socket)
   parser.unconsume()
   parser.remove()
   for (const name of Object.keys(parser)) parser[name] = null
   Reflect.set(socket, 'parser', null)
-  // Overwritten, not deleted: a socket that loses a property takes a kilobyte more.
+  // Overwritten, not deleted: deleting a property makes a socket a kilobyte larger.
   for (const name of ['on', 'addListener', 'prependListener', 'setEncoding'] as const)
     Reflect.set(socket, name, Socket.prototype[name])
   for (const event of HTTP_EVENTS)
-    for (const listener of socket.listeners(event).slice(ownListeners(event)))
+    for (const listener of socket.listeners(event).slice(initialListenerCount(event)))
       // EventEmitter returns its listeners as Function.
       socket.off(event, listener as () => void)
   socket.setTimeout(0)
-  // The parser may be further up on the stack.
+  // The parser may still be on the call stack.
   setImmediate(() => parser.close())
   return true
 }
 
-function isKnown(parser: HttpSocket['parser']): parser is NonNullable<HttpSocket['parser']> {
+function hasExpectedMembers(
+  parser: HttpSocket['parser'],
+): parser is NonNullable<HttpSocket['parser']> {
   if (parser === undefined || parser === null) return false
   return ['unconsume', 'remove', 'close'].every((name) => typeof parser[name] === 'function')
 }
 
-/** Listeners that a socket has when it is created. */
-function ownListeners(event: (typeof HTTP_EVENTS)[number]): number {
+/** Returns the number of listeners that a new socket has. */
+function initialListenerCount(event: (typeof HTTP_EVENTS)[number]): number {
   return event === 'end' ? 1 : 0
 }
 
-/** Gives a response its whole head as text, which is then written in one piece with the body. */
-export function putHead(response: ServerResponse, head: string): boolean {
+/** Sets the complete head of a response as text, which is then written together with the body. */
+export function setRawHead(response: ServerResponse, head: string): boolean {
   if (Reflect.get(response, '_header') !== null) return false
   Reflect.set(response, '_header', head)
   if (response.headersSent) return true

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { createShell } from '../server.ts'
-import { mountUi, wantsPage } from './mount-ui.ts'
+import { createHttpServer } from '../server.ts'
+import { mountUi, acceptsHtml } from './mount-ui.ts'
 import { aPipeline } from '../../../test/build/pipeline.ts'
 
 const INDEX = '<!doctype html><title>Reeve</title>'
@@ -30,11 +30,11 @@ function aBuild(t: TestContext): string {
 }
 
 function serve(folder: string): FastifyInstance {
-  const app = createShell({
+  const app = createHttpServer({
     pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
-    plainHttp: false,
+    usesPlainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
   })
@@ -43,7 +43,7 @@ function serve(folder: string): FastifyInstance {
 }
 
 for (const url of ['/ui/', '/ui/jobs', '/ui/jobs/web%2Fx/versions?namespace=a', '/ui/index.html'])
-  test(`${url} is the one page, asked for anew each time`, async (t) => {
+  test(`${url} serves the page, revalidated each time`, async (t) => {
     const reply = await serve(aBuild(t)).inject(url)
     assert.deepEqual([reply.statusCode, reply.body], [200, INDEX])
     assert.equal(reply.headers['cache-control'], 'no-cache')
@@ -54,7 +54,7 @@ for (const url of ['/ui/', '/ui/jobs', '/ui/jobs/web%2Fx/versions?namespace=a', 
     assert.match(policy, /frame-ancestors 'none'/)
   })
 
-test('/ui leads to /ui/', async (t) => {
+test('/ui redirects to /ui/', async (t) => {
   const reply = await serve(aBuild(t)).inject('/ui')
   assert.deepEqual([reply.statusCode, reply.headers['location']], [307, '/ui/'])
 })
@@ -66,7 +66,7 @@ const ENCODINGS = [
   { accept: 'identity', encoding: undefined, read: (bytes: Buffer) => bytes },
 ]
 for (const { accept, encoding, read } of ENCODINGS)
-  test(`a hashed file is kept for ever and comes as ${encoding ?? 'it is'}`, async (t) => {
+  test(`a hashed file is cached forever and sent as ${encoding ?? 'it is'}`, async (t) => {
     const headers = { 'accept-encoding': accept }
     const reply = await serve(aBuild(t)).inject({ url: '/ui/assets/app-1.js', headers })
     assert.equal(reply.headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -89,18 +89,18 @@ const ELSEWHERE = [
   '/ui/assets/app-1.js%00',
 ]
 for (const url of ELSEWHERE)
-  test(`${url} is not found, and is no page`, async (t) => {
+  test(`${url} is answered with 404, not with the page`, async (t) => {
     const reply = await serve(aBuild(t)).inject(url)
     assert.ok(reply.statusCode === 404 || reply.body === INDEX, reply.body)
     assert.doesNotMatch(reply.body, /reeve-workspace|console/)
   })
 
-test('a file of no known kind is not served', async (t) => {
+test('a file of an unknown type is not served', async (t) => {
   const reply = await serve(aBuild(t)).inject('/ui/notes.unknown')
   assert.equal(reply.body, INDEX)
 })
 
-test('without a build a page says how to make it, and it is served once it is there', async (t) => {
+test('without a build a page explains how to get the UI; it is served once built', async (t) => {
   const folder = aFolder(t)
   const app = serve(join(folder, 'dist'))
   const reply = await app.inject('/ui/jobs')
@@ -119,5 +119,5 @@ const ACCEPTS = [
   { accept: undefined, is: false },
 ]
 for (const { accept, is } of ACCEPTS)
-  test(`who accepts ${accept} ${is ? 'opens a page' : 'reads an API'}`, () =>
-    assert.equal(wantsPage(accept), is))
+  test(`a client that accepts ${accept} ${is ? 'opens a page' : 'reads an API'}`, () =>
+    assert.equal(acceptsHtml(accept), is))

@@ -5,6 +5,7 @@ import {
   v1Routes,
   type FollowedLevel,
   type StreamFrame,
+  type AgentMember,
 } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LogBacklog, type LogFeed, type LogSelection } from '@reeve/kit/log-feed.ts'
@@ -12,34 +13,35 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { checkUuid, refusal, type Refusal } from '../../model/index.ts'
 import { unknownNode } from '../../workload/index.ts'
-import { json, TEXT_TYPE, type Answer } from '../answer.ts'
-import type { Lifecycle } from '../lifecycle.ts'
+import { json, TEXT_PLAIN, type HttpResponse, EMPTY_RESPONSE } from '../response.ts'
+import type { GracefulShutdown } from '../transport/shutdown.ts'
 import type { AgentInfo } from './agent.ts'
-import type { StreamingHost } from './client-allocations.ts'
-import { read, type Endpoint, type RequestOf } from './endpoint.ts'
-import { asked, nodeAnswer } from './node-answer.ts'
-import { nodeBytes } from './node-bytes.ts'
-import { agentRead } from './requirements.ts'
-import { whileAllowed } from './stream-rights.ts'
+import type { StreamingHost } from './client-operations.ts'
+import { read, type Endpoint, type V1Request } from './endpoint.ts'
+import { unwatchedRead, nodeRpc, readableFromNode } from './node-rpc.ts'
+import { agentRead, agentWrite } from './access.ts'
+import { closeOnRevoke } from './authorization-watch.ts'
 
-const askHostData = nodeAnswer(HostData)
+const askHostData = nodeRpc(HostData)
 
-interface DiagnosisHost extends StreamingHost {
+interface DiagnosisDeps extends StreamingHost {
   /** Streams end when the server stops. */
-  readonly lifecycle: Pick<Lifecycle, 'hold' | 'release'>
+  readonly lifecycle: Pick<GracefulShutdown, 'openHandle' | 'release'>
   /** Log streams of this server, by token. */
   readonly logFollowers: TenantSlots
 }
 
 /** Returns the routes for the log and the host data of a server or node. */
 export function agentDiagnosisEndpoints(
-  host: DiagnosisHost,
+  host: DiagnosisDeps,
   agent: AgentInfo,
 ): readonly Endpoint[] {
   return [
-    read(v1Routes.monitorAgent, agentRead, (request) => asked(() => monitor(host, agent, request))),
+    read(v1Routes.monitorAgent, agentRead, (request) =>
+      unwatchedRead(() => streamAgentLog(host, agent, request)),
+    ),
     read(v1Routes.readAgentHost, agentRead, ({ query }) =>
-      asked(async () => {
+      unwatchedRead(async () => {
         const nodeId = findNode(host, agent, query)
         if (!nodeId.ok) return nodeId
         const AgentID = nodeId.value ?? agent.member().Name
@@ -74,21 +76,21 @@ function findNode(
     return context.store.tables.nodes.has(id.value) ? id : err(unknownNode(id.value))
   }
   // `leader` is routed to the leader, so here it means this server.
-  const isOwn = server === '' || server === 'leader' || agent.isNamed(server)
-  return isOwn ? ok(undefined) : err(unknownServer(server))
+  const isThisServer = server === '' || server === 'leader' || agent.isNamed(server)
+  return isThisServer ? ok(undefined) : err(unknownServer(server))
 }
 
-export function unknownServer(name: string): Refusal {
+function unknownServer(name: string): Refusal {
   const text = `server ${JSON.stringify(name)} is unknown or not alive; \`reeve server members\` lists the servers`
   return refusal('server-not-found', text)
 }
 
-async function monitor(
-  host: DiagnosisHost,
+async function streamAgentLog(
+  host: DiagnosisDeps,
   agent: AgentInfo,
-  { caller, secret, query }: RequestOf<typeof v1Routes.monitorAgent>,
-): Promise<Result<Answer, Refusal>> {
-  const level = levelOf(query.log_level ?? '')
+  { caller, token, query }: V1Request<typeof v1Routes.monitorAgent>,
+): Promise<Result<HttpResponse, Refusal>> {
+  const level = parseLevel(query.log_level ?? '')
   if (level === undefined) return err(unknownLevel(query.log_level ?? ''))
   const nodeId = findNode(host, agent, query)
   if (!nodeId.ok) return nodeId
@@ -97,23 +99,26 @@ async function monitor(
   const { accessorId } = caller
   const lines =
     nodeId.value === undefined
-      ? followOwn(agent.feed, selection, { slots, accessorId, lifecycle })
-      : await followNode(gateway, nodeId.value, { selection, accessorId })
+      ? followLocalLog(agent.feed, selection, { slots, accessorId, lifecycle })
+      : await followNodeLog(gateway, nodeId.value, { selection, accessorId })
   if (!lines.ok) return lines
-  const allowed = whileAllowed(lines.value, {
+  const allowed = closeOnRevoke(lines.value, {
     context,
     authenticator,
-    secret,
-    allows: (grants) => grants.agent('read'),
+    secret: token,
+    isAllowed: (grants) => grants.agent('read'),
   })
   const isPlain = query.plain ?? false
-  const stream = isPlain ? allowed : framed(allowed, context.clock)
-  const contentType = isPlain ? TEXT_TYPE : 'application/json'
+  const stream = isPlain ? allowed : withFrames(allowed, context.clock)
+  const contentType = isPlain ? TEXT_PLAIN : 'application/json'
   return ok({ body: { kind: 'stream', stream, contentType } })
 }
 
-/** `trace` is accepted because other clients send it; nothing here is logged below `debug`. */
-function levelOf(text: string): FollowedLevel | undefined {
+/**
+ * Parses a log level. `trace` is accepted because other clients send it; the lowest level is
+ * `debug`.
+ */
+function parseLevel(text: string): FollowedLevel | undefined {
   const name = text.toLowerCase() || 'info'
   return name === 'trace' ? 'debug' : FOLLOWED_LEVELS.find((level) => level === name)
 }
@@ -123,17 +128,17 @@ function unknownLevel(text: string): Refusal {
   return refusal('invalid-input', `Unknown log level: ${text}; use one of ${levels}`)
 }
 
-interface Follower {
+interface LogFollower {
   readonly slots: TenantSlots
   readonly accessorId: string
-  readonly lifecycle: DiagnosisHost['lifecycle']
+  readonly lifecycle: DiagnosisDeps['lifecycle']
 }
 
 /** Follows the log of this server. Callers without a token share one limit. */
-function followOwn(
+function followLocalLog(
   feed: LogFeed,
   selection: LogSelection,
-  { slots, accessorId, lifecycle }: Follower,
+  { slots, accessorId, lifecycle }: LogFollower,
 ): Result<Readable, Refusal> {
   if (slots.isFull(accessorId)) {
     const text =
@@ -143,8 +148,8 @@ function followOwn(
   }
   slots.acquire(accessorId)
   const backlog = new LogBacklog(feed, selection)
-  const hold = lifecycle.hold()
-  hold.onOver(() => backlog.close())
+  const handle = lifecycle.openHandle()
+  handle.onCancel(() => backlog.close())
   const push = (text: string | undefined): void => {
     if (!lines.destroyed) lines.push(text ?? null)
   }
@@ -152,7 +157,7 @@ function followOwn(
     read: () => void backlog.take().then(push),
     destroy: (error, done) => {
       backlog.close()
-      lifecycle.release(hold)
+      lifecycle.release(handle)
       slots.release(accessorId)
       done(error)
     },
@@ -160,20 +165,20 @@ function followOwn(
   return ok(lines)
 }
 
-async function followNode(
+async function followNodeLog(
   gateway: StreamingHost['gateway'],
   nodeId: string,
   { selection, accessorId }: { readonly selection: LogSelection; readonly accessorId: string },
 ): Promise<Result<Readable, Refusal>> {
   const request = { verb: 'monitor', ...selection } as const
   const stream = await gateway.open(nodeId, { request, accessorId })
-  return stream.ok ? ok(nodeBytes(stream.value)) : stream
+  return stream.ok ? ok(readableFromNode(stream.value)) : stream
 }
 
 const HEARTBEAT_MS = 1_000
 
 /** Wraps chunks of the log in frames, and sends an empty frame as a heartbeat every second. */
-function framed(lines: Readable, clock: Clock): Readable {
+function withFrames(lines: Readable, clock: Clock): Readable {
   let cancel: () => void = () => undefined
   const frames = new Transform({
     transform(data: Buffer, _encoding, done) {
@@ -181,12 +186,94 @@ function framed(lines: Readable, clock: Clock): Readable {
       done(null, JSON.stringify(frame))
     },
   })
-  const beat = (): void => {
+  const sendHeartbeat = (): void => {
     // A slow reader needs no heartbeat: frames are pending.
     if (frames.readableLength === 0) frames.push('{}')
-    cancel = clock.after(HEARTBEAT_MS, beat)
+    cancel = clock.after(HEARTBEAT_MS, sendHeartbeat)
   }
-  cancel = clock.after(HEARTBEAT_MS, beat)
+  cancel = clock.after(HEARTBEAT_MS, sendHeartbeat)
   pipeline(lines, frames, () => cancel())
   return frames
 }
+
+/** Addresses per request: a cluster has a handful of servers. */
+const ADDRESSES_MAX = 64
+
+/**
+ * Returns the routes for the servers that a node connects to and for the members of the cluster.
+ */
+export function agentServerEndpoints(agent: AgentInfo): readonly Endpoint[] {
+  return [
+    read(v1Routes.listAgentServers, agentRead, () =>
+      unwatchedRead(async () => ok(json(agent.nodeServers()?.list() ?? agent.peers()))),
+    ),
+    read(v1Routes.setAgentServers, agentWrite, ({ query }) =>
+      unwatchedRead(async () => {
+        const addresses = parseAddresses(query.address)
+        if (!addresses.ok) return addresses
+        const servers = agent.nodeServers()
+        if (servers === undefined) return err(NO_NODE)
+        const problem = await servers.set(addresses.value)
+        return problem === undefined ? ok(EMPTY_RESPONSE) : err(refusal('invalid-input', problem))
+      }),
+    ),
+    read(v1Routes.joinAgent, agentWrite, ({ query }) =>
+      unwatchedRead(async () => {
+        const addresses = parseAddresses(query.address)
+        return addresses.ok ? ok(json(joinResult(agent.members(), addresses.value))) : addresses
+      }),
+    ),
+    read(v1Routes.forceLeaveAgent, agentWrite, ({ query }) =>
+      unwatchedRead(async () => {
+        const name = query.node ?? ''
+        if (name === '') return err(refusal('invalid-input', 'missing node to force leave'))
+        const outcome = await agent.forceLeave(name, query.prune ?? false)
+        if (outcome === 'done') return ok(EMPTY_RESPONSE)
+        return err(outcome === 'unknown' ? unknownServer(name) : aliveRefusal(name))
+      }),
+    ),
+  ]
+}
+
+const NO_NODE = refusal(
+  'node-not-enabled',
+  'this agent does not run a node: send the request to a client agent',
+)
+
+function aliveRefusal(name: string): Refusal {
+  const text =
+    `server ${JSON.stringify(name)} is alive: only failed servers can be forced to leave. ` +
+    'Stop it, and it leaves the cluster.'
+  return refusal('invalid-input', text)
+}
+
+function parseAddresses(values: readonly string[] | undefined): Result<readonly string[], Refusal> {
+  const addresses = (values ?? []).filter((address) => address !== '')
+  if (addresses.length === 0) return err(refusal('invalid-input', 'missing server address'))
+  if (addresses.length <= ADDRESSES_MAX) return ok(addresses)
+  return err(refusal('invalid-input', `at most ${ADDRESSES_MAX} addresses can be given`))
+}
+
+/**
+ * Reports which addresses are members. Servers join through the shared database, so nothing is
+ * changed.
+ */
+function joinResult(members: readonly AgentMember[], addresses: readonly string[]) {
+  const memberNames = new Set(
+    members
+      .filter(({ Status }) => Status === 'alive')
+      .flatMap(({ Addr, Port, Name }) => {
+        const host = Addr.includes(':') ? `[${Addr}]` : Addr
+        return [`${host}:${Port}`, Addr, Name]
+      }),
+  )
+  const nonMembers = addresses.filter(
+    (address) => !memberNames.has(address.replace(/^\w+:\/\//, '')),
+  )
+  const error = nonMembers.map((address) => `${address} ${NOT_A_MEMBER}`).join('; ')
+  return { num_joined: addresses.length - nonMembers.length, error }
+}
+
+const NOT_A_MEMBER =
+  'is no live member of this cluster: servers join it by starting with the same database ' +
+  '(server.database)'

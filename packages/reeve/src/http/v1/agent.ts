@@ -1,21 +1,28 @@
-import { v1Routes, type AgentHealth, type AgentMember, type HostData } from '@reeve/contract'
+import { Value } from 'typebox/value'
+import {
+  v1Routes,
+  type AgentHealth,
+  type AgentMember,
+  type HostData,
+  AgentMembers,
+} from '@reeve/contract'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { json, TEXT_TYPE, type Answer } from '../answer.ts'
-import { slicesOf } from '../slices.ts'
-import type { WorkloadContext } from '../../workload/index.ts'
+import { json, TEXT_PLAIN, type HttpResponse } from '../response.ts'
+import { sliceOptions } from '../list-page.ts'
+import { agentMember, type RemoteRegions, type WorkloadContext } from '../../workload/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
-import { membersElsewhere } from './members-elsewhere.ts'
-import { agentRead, anyone, nodeRead } from './requirements.ts'
+import { read, type Endpoint, type WatchedRead } from './endpoint.ts'
+import { agentRead, allowAll, nodeRead } from './access.ts'
 
 /** Information about the agent; provided by the composition root. */
 export interface AgentInfo {
   readonly region: string
   readonly datacenter: string
-  /** Every known region; the own one alone unless given. */
+  /** Returns every known region; by default only this one. */
   readonly regions?: () => readonly string[]
   /** `host:port` of the leader; empty if there is none. */
   readonly leader: () => string
@@ -62,7 +69,7 @@ export interface NodeServers {
 }
 
 /** A range of lost commits by index, both ends included. */
-export interface AcceptedLoss {
+interface AcceptedLoss {
   readonly fromIndex: number
   readonly toIndex: number
 }
@@ -82,20 +89,20 @@ export function agentEndpoints(
   metrics: AgentMetrics,
 ): readonly Endpoint[] {
   return [
-    ...openEndpoints(agent, metrics),
+    ...unauthorizedEndpoints(agent, metrics),
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
-    read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
+    read(v1Routes.listAgentMembers, nodeRead, ({ token, isRegionalSubrequest }) =>
       now(async () => {
         // A request from another region is for this region's part only, so it is not forwarded
         // again.
-        const elsewhere = isPart ? [] : await membersElsewhere(context, secret)
+        const remote = isRegionalSubrequest ? [] : await remoteMembers(context, token)
         return json({
           ServerName: agent.member().Name,
           ServerRegion: agent.region,
           ServerDC: agent.datacenter,
-          Members: [...agent.members(), ...elsewhere],
+          Members: [...agent.members(), ...remote],
         })
       }),
     ),
@@ -103,30 +110,34 @@ export function agentEndpoints(
 }
 
 /** Routes without authorization, which therefore also accept an expired token. */
-function openEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoint[] {
+function unauthorizedEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoint[] {
   const endpoints = [
-    read(v1Routes.readAgentHealth, anyone, ({ query }) => {
+    read(v1Routes.readAgentHealth, allowAll, ({ query }) => {
       const types = (query.type ?? []).filter((type) => type !== '')
-      return types.every(isHealthPart) ? now(() => health(agent, types)) : err(NO_HEALTH_PART)
+      return types.every(isHealthPart)
+        ? now(() => healthResponse(agent, types))
+        : err(UNKNOWN_HEALTH_PART)
     }),
-    read(v1Routes.readLeader, anyone, () => now(() => json(agent.leader()))),
-    read(v1Routes.listPeers, anyone, () => now(() => json(agent.peers()))),
-    read(v1Routes.listRegions, anyone, () => now(() => json(agent.regions?.() ?? [agent.region]))),
-    read(v1Routes.readMetrics, anyone, ({ query, secret, yieldTurn }) =>
+    read(v1Routes.readLeader, allowAll, () => now(() => json(agent.leader()))),
+    read(v1Routes.listPeers, allowAll, () => now(() => json(agent.peers()))),
+    read(v1Routes.listRegions, allowAll, () =>
+      now(() => json(agent.regions?.() ?? [agent.region])),
+    ),
+    read(v1Routes.readMetrics, allowAll, ({ query, token, yieldTurn }) =>
       now(async () => {
         if (query.format !== 'prometheus') return json(await metrics.program.report())
         const { text, contentType } = await metrics.program.text()
-        const named = await metrics.namedText(secret, slicesOf(yieldTurn))
+        const named = await metrics.namedText(token, sliceOptions(yieldTurn))
         return { body: { kind: 'text', text: `${text}${named}`, contentType } }
       }),
     ),
   ]
-  return endpoints.map((endpoint) => ({ ...endpoint, token: 'ignored' }))
+  return endpoints.map((endpoint) => ({ ...endpoint, authentication: 'ignored' }))
 }
 
 /** Plans a read of the agent itself, not of the state: there is no index to wait for. */
-function now(answer: () => Answer | Promise<Answer>): Result<ReadPlan, never> {
-  const plan: ReadPlan = { index: () => 0, watch: [], answer: async () => ok(await answer()) }
+function now(answer: () => HttpResponse | Promise<HttpResponse>): Result<WatchedRead, never> {
+  const plan: WatchedRead = { index: () => 0, watch: [], respond: async () => ok(await answer()) }
   return ok(plan)
 }
 
@@ -134,7 +145,7 @@ const HEALTH_PARTS = ['client', 'server'] as const
 type HealthPart = (typeof HEALTH_PARTS)[number]
 
 // Reject unknown types: an empty selection would report healthy.
-const NO_HEALTH_PART: Refusal = refusal(
+const UNKNOWN_HEALTH_PART: Refusal = refusal(
   'invalid-input',
   `type must be ${HEALTH_PARTS.join(' or ')}`,
 )
@@ -144,18 +155,82 @@ function isHealthPart(text: string): text is HealthPart {
 }
 
 /** Returns the health of the selected parts; 500 if one of them is unhealthy. */
-function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
-  const all = agent.health()
-  const wants = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
+function healthResponse(agent: AgentInfo, types: readonly HealthPart[]): HttpResponse {
+  const allParts = agent.health()
+  const isSelected = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
   const body: Record<string, { ok: boolean; message: string }> = {}
   for (const part of HEALTH_PARTS) {
-    if (!wants(part)) continue
-    const found = all[part]
-    if (found !== undefined) body[part] = found
+    if (!isSelected(part)) continue
+    const status = allParts[part]
+    if (status !== undefined) body[part] = status
     else if (types.includes(part)) body[part] = { ok: false, message: `${part} not enabled` }
   }
   if (Object.values(body).every((part) => part.ok)) return json(body)
   // JSON, but with the content type of errors.
   const text = JSON.stringify(body)
-  return { status: 500, body: { kind: 'text', text, contentType: TEXT_TYPE } }
+  return { status: 500, body: { kind: 'text', text, contentType: TEXT_PLAIN } }
+}
+
+/** Timeout of other regions: a user waits for the list. */
+const RESPONSE_TIMEOUT_MS = 1_500
+
+/**
+ * Returns the servers of the other regions, sorted by region. Each region applies the caller's
+ * permissions; one that does not respond is represented by its configured addresses.
+ */
+async function remoteMembers(
+  { regions }: Pick<WorkloadContext, 'regions'>,
+  secret: string | undefined,
+): Promise<readonly AgentMember[]> {
+  if (regions === undefined) return []
+  const requests = regions.remoteNames().map((region) => membersIn(regions, region, secret ?? ''))
+  return (await Promise.all(requests)).flat()
+}
+
+async function membersIn(
+  regions: RemoteRegions,
+  region: string,
+  token: string,
+): Promise<readonly AgentMember[]> {
+  const call = {
+    method: 'GET',
+    url: '/v1/agent/members',
+    token,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+  }
+  try {
+    const { status, text } = await regions.request(region, call)
+    // The caller may not list the servers of that region, so they are omitted.
+    if (status === 403) return []
+    if (status === 200) return parseMembers(text).filter(({ Tags }) => Tags['region'] === region)
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown
+  }
+  return unreachableMembers(region, regions.addressesOf(region))
+}
+
+function parseMembers(text: string): readonly AgentMember[] {
+  try {
+    const body: unknown = JSON.parse(text)
+    return Value.Check(AgentMembers, body) ? body.Members : []
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return []
+    throw thrown
+  }
+}
+
+function unreachableMembers(region: string, addresses: readonly string[]): readonly AgentMember[] {
+  return addresses
+    .map((address) => hostAndPort(address))
+    .toSorted()
+    .map((address) => {
+      const Tags = { role: 'server', region }
+      return agentMember({ name: address, region, address, Tags, Status: 'failed' })
+    })
+}
+
+/** Returns `host:port` of `http://host:port`, also if the port is the scheme's default. */
+function hostAndPort(address: string): string {
+  const { host, port, protocol } = new URL(address)
+  return port !== '' ? host : `${host}:${protocol === 'https:' ? 443 : 80}`
 }

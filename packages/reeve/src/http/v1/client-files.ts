@@ -12,61 +12,74 @@ import {
   type NodeStreamRequest,
   type Route,
   type StreamOrigin,
+  type Job,
 } from '@reeve/contract'
 import { Type } from 'typebox'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
-import { findAllocationOnNode } from '../../workload/index.ts'
-import { json, TEXT_TYPE, type Answer } from '../answer.ts'
-import type { StreamingHost } from './client-allocations.ts'
-import { nodeBytes } from './node-bytes.ts'
-import { read, type Endpoint, type RequestOf } from './endpoint.ts'
-import { asked, jsonOf, nodeAnswer } from './node-answer.ts'
-import { somewhere } from './requirements.ts'
-import { whileAllowed } from './stream-rights.ts'
+import { namespacedKey } from '../../state/index.ts'
+import {
+  ALL_LOG_TYPES,
+  findAllocationOnNode,
+  isJobFinished,
+  jobLogSources,
+} from '../../workload/index.ts'
+import { json, TEXT_PLAIN, type HttpResponse } from '../response.ts'
+import type { StreamingHost } from './client-operations.ts'
+import { jsonResult, nodeRpc, readableFromNode, unwatchedRead } from './node-rpc.ts'
+import { read, type Endpoint, type V1Request } from './endpoint.ts'
+import { JobLogStream } from './job-log-stream.ts'
+import { inAnyNamespace, inNamespace } from './access.ts'
+import { closeOnRevoke } from './authorization-watch.ts'
 
-const askList = nodeAnswer(Type.Array(FileInfo))
-const askStat = nodeAnswer(FileInfo)
-const FILES = ['read-fs'] as const
-const LOGS = ['read-logs', 'read-fs'] as const
+const askList = nodeRpc(Type.Array(FileInfo))
+const askStat = nodeRpc(FileInfo)
+const FILE_CAPABILITIES = ['read-fs'] as const
+const LOG_CAPABILITIES = ['read-logs', 'read-fs'] as const
 
-/** Files and logs of an allocation. */
+/** Returns the routes for files and logs of an allocation. */
 export function clientFileEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
-    read(v1Routes.listFiles, somewhere(...FILES), ({ caller, params, query }) =>
-      asked(async () => {
-        const found = find(host, caller, { allocId: params.alloc_id, anyOf: FILES })
+    read(v1Routes.listFiles, inAnyNamespace(...FILE_CAPABILITIES), ({ caller, params, query }) =>
+      unwatchedRead(async () => {
+        const found = findOnNode(host, caller, {
+          allocId: params.alloc_id,
+          anyOf: FILE_CAPABILITIES,
+        })
         if (!found.ok) return found
         const { ID: allocation, NodeID: nodeId } = found.value
         const request = { verb: 'list', allocation, path: query.path || '/' } as const
         const list = await askList(host.gateway, { nodeId, request })
-        return list.ok ? ok(listAnswer(list.value)) : list
+        return list.ok ? ok(fileListResponse(list.value)) : list
       }),
     ),
-    read(v1Routes.statFile, somewhere(...FILES), ({ caller, params, query }) =>
-      asked(async () => {
-        const found = find(host, caller, { allocId: params.alloc_id, anyOf: FILES })
+    read(v1Routes.statFile, inAnyNamespace(...FILE_CAPABILITIES), ({ caller, params, query }) =>
+      unwatchedRead(async () => {
+        const found = findOnNode(host, caller, {
+          allocId: params.alloc_id,
+          anyOf: FILE_CAPABILITIES,
+        })
         if (!found.ok) return found
         const path = filePath(query.path)
         if (!path.ok) return path
         const { ID: allocation, NodeID: nodeId } = found.value
         const request = { verb: 'stat', allocation, path: path.value } as const
-        return jsonOf(await askStat(host.gateway, { nodeId, request }))
+        return jsonResult(await askStat(host.gateway, { nodeId, request }))
       }),
     ),
     ...contentEndpoints(host),
-    read(v1Routes.streamFile, somewhere(...FILES), (request) =>
-      asked(() => streamFile(host, request)),
+    read(v1Routes.streamFile, inAnyNamespace(...FILE_CAPABILITIES), (request) =>
+      unwatchedRead(() => streamFile(host, request)),
     ),
-    read(v1Routes.streamLogs, somewhere(...LOGS), (request) =>
-      asked(() => streamLogs(host, request)),
+    read(v1Routes.streamLogs, inAnyNamespace(...LOG_CAPABILITIES), (request) =>
+      unwatchedRead(() => streamLogs(host, request)),
     ),
   ]
 }
 
-/** A node that has more than may be shown sends one entry past the bounds. */
-function listAnswer(files: readonly FileInfo[]): Answer {
+/** Truncates a list; a node with more files sends one entry beyond the limit. */
+function fileListResponse(files: readonly FileInfo[]): HttpResponse {
   let chars = 0
   const end = files.findIndex(({ Name }, at) => {
     chars += listedNameChars(Name)
@@ -78,60 +91,60 @@ function listAnswer(files: readonly FileInfo[]): Answer {
 
 function contentEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
-    read(v1Routes.readFile, somewhere(...FILES), (told) =>
-      asked(() =>
-        send(host, told, {
-          allocId: told.params.alloc_id,
-          anyOf: FILES,
+    read(v1Routes.readFile, inAnyNamespace(...FILE_CAPABILITIES), (apiRequest) =>
+      unwatchedRead(() =>
+        openStream(host, apiRequest, {
+          allocId: apiRequest.params.alloc_id,
+          anyOf: FILE_CAPABILITIES,
           contentType: BYTES_TYPE,
           request: (allocation) => {
-            const path = filePath(told.query.path)
+            const path = filePath(apiRequest.query.path)
             if (!path.ok) return path
             return ok({ verb: 'read', allocation, path: path.value, offset: 0 })
           },
         }),
       ),
     ),
-    read(v1Routes.readFileAt, somewhere(...FILES), (told) =>
-      asked(() =>
-        send(host, told, {
-          allocId: told.params.alloc_id,
-          anyOf: FILES,
+    read(v1Routes.readFileAt, inAnyNamespace(...FILE_CAPABILITIES), (apiRequest) =>
+      unwatchedRead(() =>
+        openStream(host, apiRequest, {
+          allocId: apiRequest.params.alloc_id,
+          anyOf: FILE_CAPABILITIES,
           contentType: BYTES_TYPE,
-          request: (allocation) => partRequest(allocation, told.query),
+          request: (allocation) => readRequest(allocation, apiRequest.query),
         }),
       ),
     ),
   ]
 }
 
-function partRequest(
+function readRequest(
   allocation: string,
-  query: RequestOf<typeof v1Routes.readFileAt>['query'],
+  query: V1Request<typeof v1Routes.readFileAt>['query'],
 ): Result<NodeStreamRequest, Refusal> {
   const path = filePath(query.path)
   if (!path.ok) return path
-  const offset = whole('offset', query.offset)
+  const offset = parseUnsigned('offset', query.offset)
   if (!offset.ok) return offset
-  const limit = whole('limit', query.limit ?? 0)
+  const limit = parseUnsigned('limit', query.limit ?? 0)
   if (!limit.ok) return limit
-  const part = limit.value === 0 ? {} : { limit: limit.value }
-  return ok({ verb: 'read', allocation, path: path.value, offset: offset.value, ...part })
+  const range = limit.value === 0 ? {} : { limit: limit.value }
+  return ok({ verb: 'read', allocation, path: path.value, offset: offset.value, ...range })
 }
 
 async function streamFile(
   host: StreamingHost,
-  told: RequestOf<typeof v1Routes.streamFile>,
-): Promise<Result<Answer, Refusal>> {
-  const { params, query } = told
-  return await send(host, told, {
+  apiRequest: V1Request<typeof v1Routes.streamFile>,
+): Promise<Result<HttpResponse, Refusal>> {
+  const { params, query } = apiRequest
+  return await openStream(host, apiRequest, {
     allocId: params.alloc_id,
-    anyOf: FILES,
+    anyOf: FILE_CAPABILITIES,
     contentType: 'application/json',
     request: (allocation) => {
       const path = filePath(query.path)
       if (!path.ok) return path
-      const from = position(query)
+      const from = parsePosition(query)
       if (!from.ok) return from
       const follow = query.follow ?? true
       return ok({ verb: 'follow', allocation, path: path.value, ...from.value, follow })
@@ -141,20 +154,20 @@ async function streamFile(
 
 async function streamLogs(
   host: StreamingHost,
-  told: RequestOf<typeof v1Routes.streamLogs>,
-): Promise<Result<Answer, Refusal>> {
-  const { params, query } = told
+  apiRequest: V1Request<typeof v1Routes.streamLogs>,
+): Promise<Result<HttpResponse, Refusal>> {
+  const { params, query } = apiRequest
   const { follow = false, plain = false } = query
-  return await send(host, told, {
+  return await openStream(host, apiRequest, {
     allocId: params.alloc_id,
-    anyOf: LOGS,
-    contentType: plain ? TEXT_TYPE : 'application/json',
+    anyOf: LOG_CAPABILITIES,
+    contentType: plain ? TEXT_PLAIN : 'application/json',
     request: (allocation) => {
-      const task = given(query.task)
+      const task = orEmpty(query.task)
       if (task === '') return invalid('must provide task name')
-      const type = given(query.type)
+      const type = orEmpty(query.type)
       if (!isLogType(type)) return invalid('must provide log type (stdout/stderr)')
-      const from = position(query)
+      const from = parsePosition(query)
       if (!from.ok) return from
       return ok({ verb: 'logs', allocation, task, type, ...from.value, follow, framed: !plain })
     },
@@ -163,79 +176,141 @@ async function streamLogs(
 
 const BYTES_TYPE = 'application/octet-stream'
 
-interface Sending {
+interface StreamRequest {
   readonly allocId: string
   readonly anyOf: readonly NamespaceCapability[]
-  /** Never one that a browser would show as a page. */
+  /** Never a type that a browser would render as a page. */
   readonly contentType: string
-  /** Made when the caller may: who may not is not told what is wrong with it. */
+  /** Called only for authorized callers: others do not learn what is wrong with the request. */
   readonly request: (allocation: string) => Result<NodeStreamRequest, Refusal>
 }
 
-async function send(
+async function openStream(
   host: StreamingHost,
-  { caller, secret }: Pick<RequestOf<Route>, 'caller' | 'secret'>,
-  { contentType, request, ...wanted }: Sending,
-): Promise<Result<Answer, Refusal>> {
-  const found = find(host, caller, wanted)
+  { caller, token }: Pick<V1Request<Route>, 'caller' | 'token'>,
+  { contentType, request, ...selector }: StreamRequest,
+): Promise<Result<HttpResponse, Refusal>> {
+  const found = findOnNode(host, caller, selector)
   if (!found.ok) return found
   const { ID, NodeID, Namespace: namespace } = found.value
-  const wish = request(ID)
-  if (!wish.ok) return wish
+  const nodeRequest = request(ID)
+  if (!nodeRequest.ok) return nodeRequest
   const { accessorId } = caller
-  const stream = await host.gateway.open(NodeID, { request: wish.value, accessorId })
+  const stream = await host.gateway.open(NodeID, { request: nodeRequest.value, accessorId })
   if (!stream.ok) return stream
   const { context, authenticator } = host
-  const allows = allowedIn(namespace, wanted.anyOf)
-  const reader = { context, authenticator, secret, allows }
-  const bytes = whileAllowed(nodeBytes(stream.value), reader)
+  const allows = allowedIn(namespace, selector.anyOf)
+  const reader = { context, authenticator, secret: token, isAllowed: allows }
+  const bytes = closeOnRevoke(readableFromNode(stream.value), reader)
   return ok({ body: { kind: 'stream', stream: bytes, contentType } })
 }
 
-/** Whether a caller has any one of the capabilities in the namespace. */
-export function allowedIn(namespace: string, anyOf: readonly NamespaceCapability[]) {
+/** Returns a check for any one of the capabilities in the namespace. */
+function allowedIn(namespace: string, anyOf: readonly NamespaceCapability[]) {
   return (grants: Caller['grants']): boolean => anyOf.some((one) => grants.allows(namespace, one))
 }
 
-function find(
+function findOnNode(
   { context }: StreamingHost,
   caller: Caller,
-  wanted: Pick<Sending, 'allocId' | 'anyOf'>,
+  selector: Pick<StreamRequest, 'allocId' | 'anyOf'>,
 ): Result<AllocationRow, Refusal> {
-  if (wanted.allocId === '') return invalid('must provide a valid alloc id')
-  return findAllocationOnNode(context, caller, wanted)
+  if (selector.allocId === '') return invalid('must provide a valid alloc id')
+  return findAllocationOnNode(context, caller, selector)
 }
 
 function filePath(path: string | undefined): Result<string, Refusal> {
-  return given(path) === '' ? invalid('must provide a file name') : ok(given(path))
+  return orEmpty(path) === '' ? invalid('must provide a file name') : ok(orEmpty(path))
 }
 
-/** Where reading begins. */
-export function position(query: {
+/** Parses the start position of a read. */
+function parsePosition(query: {
   readonly offset?: number
   readonly origin?: string
 }): Result<{ readonly offset: number; readonly origin: StreamOrigin }, Refusal> {
   const origin = STREAM_ORIGINS.find((one) => one === (query.origin || 'start'))
   if (origin === undefined) return invalid('origin must be start or end')
-  const offset = whole('offset', query.offset ?? 0)
+  const offset = parseUnsigned('offset', query.offset ?? 0)
   return offset.ok ? ok({ offset: offset.value, origin }) : offset
 }
 
-/** A required parameter may be absent, whatever its type says: the parser leaves it out. */
-function whole(name: string, value: number | undefined): Result<number, Refusal> {
+/** Required parameters may be missing in spite of their type: the parser omits them. */
+function parseUnsigned(name: string, value: number | undefined): Result<number, Refusal> {
   if (value !== undefined && value >= 0) return ok(value)
   const text = value === undefined ? '' : String(value)
   return invalid(`error parsing ${name}: strconv.ParseInt: parsing "${text}": invalid syntax`)
 }
 
-function given(text: string | undefined): string {
+function orEmpty(text: string | undefined): string {
   return text ?? ''
 }
 
-export function isLogType(text: string): text is LogType {
+function isLogType(text: string): text is LogType {
   return LOG_TYPES.some((type) => type === text)
 }
 
 function invalid(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+/** Time for which changes of allocations are collected before new ones are looked up. */
+const DEBOUNCE_MS = 250
+
+/** Returns the route that streams the output of a whole job, as its allocations start and stop. */
+export function jobLogEndpoints(host: StreamingHost): readonly Endpoint[] {
+  return [
+    read(v1Routes.streamJobLogs, inNamespace(...LOG_CAPABILITIES), (request) =>
+      unwatchedRead(async () => streamJobLogs(host, request)),
+    ),
+  ]
+}
+
+function streamJobLogs(
+  { context, gateway, authenticator }: StreamingHost,
+  { caller, token, namespace, params, query }: V1Request<typeof v1Routes.streamJobLogs>,
+): Result<HttpResponse, Refusal> {
+  const { store, clock } = context
+  const types = parseLogTypes(query.type ?? '')
+  if (!types.ok) return types
+  const from = parsePosition(query)
+  if (!from.ok) return from
+  const jobId = params.job_id
+  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (job === undefined) return err(refusal('job-not-found', 'job not found'))
+  const task = query.task ?? ''
+  const selection = { namespace, jobId, task, types: types.value }
+  // A task of an earlier version still has its output.
+  const isKnown = hasTask(job, task) || jobLogSources(context, selection).length > 0
+  if (!isKnown) return err(refusal('invalid-input', `unknown task name ${JSON.stringify(task)}`))
+  const merge = new JobLogStream({
+    gateway,
+    clock,
+    accessorId: caller.accessorId,
+    follow: query.follow ?? false,
+    hasPrefix: query.prefix ?? false,
+    from: from.value,
+    sources: () => jobLogSources(context, selection),
+    isOver: () => isJobFinished(context, selection),
+    watch: (changed) => {
+      let cancel = store.watches.watch([{ table: 'allocations' }, { table: 'jobs' }], () => {
+        cancel = clock.after(DEBOUNCE_MS, changed)
+      })
+      return () => cancel()
+    },
+  })
+  merge.start()
+  const allows = allowedIn(namespace, LOG_CAPABILITIES)
+  const reader = { context, authenticator, secret: token, isAllowed: allows }
+  const output = closeOnRevoke(merge.output, reader)
+  return ok({ body: { kind: 'stream', stream: output, contentType: TEXT_PLAIN } })
+}
+
+function hasTask({ TaskGroups }: Job, name: string): boolean {
+  return name === '' || (TaskGroups ?? []).some(({ Tasks }) => Tasks?.some((t) => t.Name === name))
+}
+
+function parseLogTypes(text: string): Result<readonly LogType[], Refusal> {
+  if (text === '') return ok(ALL_LOG_TYPES)
+  if (isLogType(text)) return ok([text])
+  return err(refusal('invalid-input', 'must provide log type (stdout/stderr)'))
 }

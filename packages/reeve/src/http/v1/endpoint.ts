@@ -1,28 +1,28 @@
-import type { Route, Shape, Input } from '@reeve/contract'
+import type { Route, Infer, Input } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import type { Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
 import type { RequestCaller } from '../../workload/index.ts'
-import type { Answer } from '../answer.ts'
+import type { HttpResponse } from '../response.ts'
 import type { RegionResolver } from '../pipeline/region-routing.ts'
 
-type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
-  ? Shape<R[K]>
+type RoutePart<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
+  ? Infer<R[K]>
   : Readonly<Record<string, never>>
 
 /** A request as its handler receives it: every part parsed to the type its route declares. */
-export interface RequestOf<R extends Route> {
-  readonly params: Part<R, 'params'>
-  readonly query: Part<R, 'query'>
+export interface V1Request<R extends Route> {
+  readonly params: RoutePart<R, 'params'>
+  readonly query: RoutePart<R, 'query'>
   /** Absent fields stay absent, nulls count as absent. */
-  readonly body: Input<Part<R, 'body'>>
+  readonly body: Input<RoutePart<R, 'body'>>
   /** Parameter `namespace`; `default` if empty, `*` on lists. */
   readonly namespace: string
   readonly caller: Caller
   /** The secret of the caller, used by token routes, streams and requests to other regions. */
-  readonly secret: string | undefined
+  readonly token: string | undefined
   /** The tenant charged for the work. */
   readonly tenant: string
   /**
@@ -35,12 +35,12 @@ export interface RequestOf<R extends Route> {
    * work is dropped.
    */
   readonly signal: () => AbortSignal
-  /** True if this is one region's part of a multi-region job: another region handles the rest. */
-  readonly isPart: boolean
+  /** True for a regional subrequest of a multi-region job: another region handles the rest. */
+  readonly isRegionalSubrequest: boolean
 }
 
 /** A request that may change the state: commits of its caller carry the audit record. */
-export interface WriteRequestOf<R extends Route> extends RequestOf<R> {
+export interface WriteRequestOf<R extends Route> extends V1Request<R> {
   readonly caller: RequestCaller
 }
 
@@ -48,52 +48,52 @@ export interface WriteRequestOf<R extends Route> extends RequestOf<R> {
  * Returns true if the caller may use the route for the namespace of the request. False is answered
  * with 403.
  */
-export type Requirement = (caller: Caller, request: { readonly namespace: string }) => boolean
+export type AccessRule = (caller: Caller, request: { readonly namespace: string }) => boolean
 
 /**
  * A read. `index` and `watch` are cheap and may run many times while a query is parked; `answer`
  * runs once.
  */
-export interface ReadPlan {
+export interface WatchedRead {
   readonly index: () => number
   /** Reports whether the result can no longer change: then a blocking query does not wait. */
   readonly isFinal?: () => boolean
   readonly watch: readonly WatchTarget[]
-  readonly answer: (
+  readonly respond: (
     yieldTurn: () => Promise<void>,
-  ) => Result<Answer, Refusal> | Promise<Result<Answer, Refusal>>
+  ) => Result<HttpResponse, Refusal> | Promise<Result<HttpResponse, Refusal>>
 }
 
 /** A completed and durable write. */
-export interface Written {
+export interface WriteResult {
   readonly index: number
-  readonly answer: Answer
+  readonly response: HttpResponse
 }
 
-interface Mountable {
+interface RouteOptions {
   readonly route: Route
-  readonly requires: Requirement
+  readonly authorize: AccessRule
   /**
    * Handling of an unusable token: `ignored`, or `expiry-told` to report that it has expired.
    * Otherwise 403 `Permission denied`.
    */
-  readonly token?: 'ignored' | 'expiry-told'
+  readonly authentication?: 'ignored' | 'expiry-told'
   /** Chooses the region of routes with `region: 'body'`. */
   readonly resolveRegion?: RegionResolver
   /** Prefix of the error for a body that cannot be read. */
-  readonly bodyProblem?: string
+  readonly bodyErrorPrefix?: string
 }
 
 export type Endpoint = ReadEndpoint | WriteEndpoint
 
-interface ReadEndpoint extends Mountable {
+interface ReadEndpoint extends RouteOptions {
   readonly kind: 'read'
-  readonly plan: (request: RequestOf<Route>) => Result<ReadPlan, Refusal>
+  readonly plan: (request: V1Request<Route>) => Result<WatchedRead, Refusal>
 }
 
-interface WriteEndpoint extends Mountable {
+interface WriteEndpoint extends RouteOptions {
   readonly kind: 'write'
-  readonly run: (request: WriteRequestOf<Route>) => Promise<Result<Written, Refusal>>
+  readonly run: (request: WriteRequestOf<Route>) => Promise<Result<WriteResult, Refusal>>
 }
 
 /**
@@ -102,17 +102,17 @@ interface WriteEndpoint extends Mountable {
  */
 export function read<const R extends Route>(
   route: R,
-  requires: Requirement,
-  plan: (request: RequestOf<R>) => Result<ReadPlan, Refusal>,
+  requires: AccessRule,
+  plan: (request: V1Request<R>) => Result<WatchedRead, Refusal>,
 ): Endpoint {
-  return { kind: 'read', route, requires, plan }
+  return { kind: 'read', route, authorize: requires, plan }
 }
 
 /** Declares a write route. */
 export function write<const R extends Route>(
   route: R,
-  requires: Requirement,
-  run: (request: WriteRequestOf<R>) => Promise<Result<Written, Refusal>>,
+  requires: AccessRule,
+  run: (request: WriteRequestOf<R>) => Promise<Result<WriteResult, Refusal>>,
 ): Endpoint {
-  return { kind: 'write', route, requires, run }
+  return { kind: 'write', route, authorize: requires, run }
 }

@@ -1,56 +1,50 @@
+import { v1Routes } from '@reeve/contract'
+import { err } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import type { Aliases } from '../../compat/index.ts'
+import { refusal } from '../../model/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Lifecycle } from '../lifecycle.ts'
+import type { GracefulShutdown } from '../transport/shutdown.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { aclEndpoints } from './acl.ts'
 import { StateMetrics } from '../metrics/state-metrics.ts'
-import { agentDiagnosisEndpoints } from './agent-diagnosis.ts'
-import { agentServerEndpoints } from './agent-servers.ts'
+import { allowAll } from './access.ts'
+import { agentDiagnosisEndpoints, agentServerEndpoints } from './agent-diagnosis.ts'
 import { agentEndpoints, type AgentInfo, type AgentMetrics } from './agent.ts'
-import { allocationWriteEndpoints } from './allocation-writes.ts'
-import { allocationEndpoints } from './allocations.ts'
-import { auditEndpoints } from './audit.ts'
-import { clientAllocationEndpoints } from './client-allocations.ts'
-import { clientFileEndpoints } from './client-files.ts'
-import { jobLogEndpoints } from './client-job-logs.ts'
-import { clientNodeEndpoints } from './client-nodes.ts'
+import { allocationEndpoints, allocationWriteEndpoints } from './allocations.ts'
+import {
+  auditEndpoints,
+  operatorEndpoints,
+  snapshotEndpoints,
+  systemEndpoints,
+} from './operator.ts'
+import { clientAllocationEndpoints, clientNodeEndpoints } from './client-operations.ts'
+import { clientFileEndpoints, jobLogEndpoints } from './client-files.ts'
 import { deploymentEndpoints } from './deployments.ts'
-import { evaluationEndpoints } from './evaluations.ts'
-import { execEndpoints } from './exec.ts'
-import { explainEndpoints } from './explain.ts'
-import { jobActionEndpoints } from './job-actions.ts'
-import { jobFileEndpoints } from './job-files.ts'
-import { jobLaunchEndpoints } from './job-launches.ts'
-import { jobPlanEndpoints } from './job-plan.ts'
+import { evaluationEndpoints, explainEndpoints } from './evaluations.ts'
+import { jobActionEndpoints, jobVersionEndpoints, policyVerdictEndpoints } from './job-history.ts'
+import { jobEndpoints, jobFileEndpoints, jobLaunchEndpoints, jobPlanEndpoints } from './jobs.ts'
 import { jobStatusEndpoints } from './job-statuses.ts'
-import { jobVersionEndpoints } from './job-versions.ts'
-import { jobEndpoints } from './jobs.ts'
 import { namespaceEndpoints } from './namespaces.ts'
-import { nodeAdmissionEndpoints } from './node-admission.ts'
+import { nodeAdmissionEndpoints, nodeEndpoints } from './nodes.ts'
 import { nodePoolEndpoints } from './node-pools.ts'
-import { nodeEndpoints } from './nodes.ts'
-import { operatorEndpoints } from './operator.ts'
 import { scalingEndpoints } from './scaling.ts'
-import { policyVerdictEndpoints } from './policy-verdicts.ts'
 import { searchEndpoints } from './search.ts'
 import { serviceEndpoints } from './services.ts'
-import { snapshotEndpoints } from './snapshot.ts'
-import { systemEndpoints } from './system.ts'
 import { topologyEndpoints } from './topology.ts'
 import { variableEndpoints } from './variables.ts'
 import { volumeEndpoints } from './volumes.ts'
-import type { Endpoint } from './endpoint.ts'
+import { type Endpoint, read } from './endpoint.ts'
 
-export interface WorkloadHost {
+interface WorkloadDeps {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly requests: NodeGateway
   readonly agent: AgentInfo
   readonly metrics: Metrics
   readonly audit: AuditLog
-  readonly lifecycle: Lifecycle
+  readonly lifecycle: GracefulShutdown
   /** Log streams of this server, by token. */
   readonly logFollowers: TenantSlots
   readonly aliases: Aliases
@@ -60,7 +54,7 @@ export interface WorkloadHost {
  * Creates the metrics of the agent. An expired token is treated as anonymous: a health check must
  * not fail for it.
  */
-function agentMetrics(host: WorkloadHost): AgentMetrics {
+function agentMetrics(host: WorkloadDeps): AgentMetrics {
   const { store, clock } = host.context
   const named = new StateMetrics({ store, clock, aliases: host.aliases.metrics })
   return {
@@ -73,7 +67,7 @@ function agentMetrics(host: WorkloadHost): AgentMetrics {
 }
 
 /** Returns every route of `/v1` with its handler; streams and channels are mounted separately. */
-export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
+export function workloadEndpoints(host: WorkloadDeps): readonly Endpoint[] {
   const { context, authenticator, requests, agent, audit, aliases } = host
   const { lifecycle, logFollowers } = host
   const streaming = { context, authenticator, gateway: requests }
@@ -115,4 +109,13 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...agentServerEndpoints(agent),
     ...auditEndpoints(context, audit),
   ]
+}
+
+/**
+ * Returns the routes of `exec-channel.ts`, which answer requests without an upgrade with an error.
+ */
+function execEndpoints(): readonly Endpoint[] {
+  return [v1Routes.execAllocation, v1Routes.runJobAction].map((route) =>
+    read(route, allowAll, () => err(refusal('invalid-input', 'websocket upgrade required'))),
+  )
 }

@@ -5,35 +5,45 @@ import {
   type EvaluationDeleteResponse,
 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { allocationStub, checkUuid, refusal, type Refusal } from '../../model/index.ts'
 import type { Store, Table } from '../../state/index.ts'
 import {
   deleteEvaluationsByFilter,
   deleteEvaluationsById,
   EVAL_NOT_FOUND,
+  explainEvaluation,
+  explainJob,
+  explainOptions,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json } from '../answer.ts'
-import { countRows, rowFilter } from '../list-page.ts'
-import { slicesOf } from '../slices.ts'
+import { json } from '../response.ts'
+import { countRows, rowFilter, sliceOptions, workOrigin } from '../list-page.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { READ_JOB, scopeOf, scopeOfRight, watchTables } from './namespace-scope.ts'
-import { anyone, inNamespace, management } from './requirements.ts'
-import { responseMeta } from './response-meta.ts'
-import { listWatched, watchRow } from './row-reads.ts'
-import { visible, walkIds, type Walk } from './walks.ts'
-import { groupAnswer } from './group-answer.ts'
+import {
+  READ_JOB,
+  requestScope,
+  permittedScope,
+  watchTables,
+  filterVisible,
+  groupResponse,
+  listWatched,
+  type RowScan,
+  scanByIdPrefix,
+  watchRow,
+} from './reads.ts'
+import { allowAll, inNamespace, management } from './access.ts'
+import { responseMeta } from './responses.ts'
 
-const EVALUATION_FILTER = { kinds: fieldKindsFromSchema(Evaluation) }
+const EVALUATION_FILTER = { rowType: fieldTypeFromSchema(Evaluation) }
 
 export function evaluationEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
@@ -45,20 +55,22 @@ export function evaluationEndpoints(context: WorkloadContext): readonly Endpoint
       countEvaluations(store, request),
     ),
     write(v1Routes.deleteEvaluations, management, (request) => deleteEvaluations(context, request)),
-    read(v1Routes.readEvaluation, anyone, (request) => readEvaluation(store, request)),
-    read(v1Routes.listEvaluationAllocations, anyone, (request) => listPlaced(store, request)),
+    read(v1Routes.readEvaluation, allowAll, (request) => readEvaluation(store, request)),
+    read(v1Routes.listEvaluationAllocations, allowAll, (request) =>
+      listEvaluationAllocations(store, request),
+    ),
   ]
 }
 
 function listEvaluations(
   store: Store,
-  request: RequestOf<typeof v1Routes.listEvaluations>,
-): Result<ReadPlan, Refusal> {
-  const walk = walkEvaluations(store.tables.evaluations, request, request.query.prefix)
+  request: V1Request<typeof v1Routes.listEvaluations>,
+): Result<WatchedRead, Refusal> {
+  const walk = scanEvaluations(store.tables.evaluations, request, request.query.prefix)
   if (!walk.ok) return walk
   return ok(
-    listWatched(watchTables(store, ['evaluations'], scopeOf(request, READ_JOB)), () => ({
-      walk: walk.value,
+    listWatched(watchTables(store, ['evaluations'], requestScope(request, READ_JOB)), () => ({
+      scan: walk.value,
       query: request.query,
       filter: EVALUATION_FILTER,
       stub: (row) => row,
@@ -67,15 +79,15 @@ function listEvaluations(
 }
 
 /** Walks the evaluations selected by `status` and `job`, in namespaces that the caller may read. */
-function walkEvaluations(
+function scanEvaluations(
   table: Table<Evaluation>,
-  { caller, namespace, query }: RequestOf<typeof v1Routes.countEvaluations>,
+  { caller, namespace, query }: V1Request<typeof v1Routes.countEvaluations>,
   prefix?: string,
-): Result<Walk<Evaluation>, Refusal> {
-  const hasLegacy = (query.status ?? '') !== '' || (query.job ?? '') !== ''
-  if (hasLegacy && (query.filter ?? '') !== '')
+): Result<RowScan<Evaluation>, Refusal> {
+  const hasLegacyFilter = (query.status ?? '') !== '' || (query.job ?? '') !== ''
+  if (hasLegacyFilter && (query.filter ?? '') !== '')
     return invalid('Filter expression cannot be used with other filter parameters')
-  const walk = walkIds(table, 'eval', prefix)
+  const walk = scanByIdPrefix(table, 'eval', prefix)
   if (!walk.ok) return walk
   const isVisible = (row: Evaluation): boolean =>
     (namespace === '*'
@@ -83,15 +95,15 @@ function walkEvaluations(
       : row.Namespace === namespace) &&
     ((query.status ?? '') === '' || row.Status === query.status) &&
     ((query.job ?? '') === '' || row.JobID === query.job)
-  return ok(visible(walk.value, isVisible))
+  return ok(filterVisible(walk.value, isVisible))
 }
 
 function countEvaluations(
   store: Store,
-  request: RequestOf<typeof v1Routes.countEvaluations>,
-): Result<ReadPlan, Refusal> {
-  const watched = watchTables(store, ['evaluations'], scopeOf(request, READ_JOB))
-  const walk = walkEvaluations(store.tables.evaluations, request)
+  request: V1Request<typeof v1Routes.countEvaluations>,
+): Result<WatchedRead, Refusal> {
+  const watched = watchTables(store, ['evaluations'], requestScope(request, READ_JOB))
+  const walk = scanEvaluations(store.tables.evaluations, request)
   if (!walk.ok) return walk
   const source = {
     ...walk.value,
@@ -100,8 +112,8 @@ function countEvaluations(
   }
   return ok({
     ...watched,
-    answer: async () => {
-      const count = await countRows(source, request.query.filter, slicesOf(request.yieldTurn))
+    respond: async () => {
+      const count = await countRows(source, request.query.filter, sliceOptions(request.yieldTurn))
       if (!count.ok) return count
       const body: EvaluationCount = { Count: count.value, ...responseMeta(watched.index()) }
       return ok(json(body))
@@ -112,7 +124,7 @@ function countEvaluations(
 async function deleteEvaluations(
   context: WorkloadContext,
   { caller, body, namespace }: WriteRequestOf<typeof v1Routes.deleteEvaluations>,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const ids = body?.EvalIDs ?? []
   const filter = body?.Filter ?? ''
   if (ids.length > 0 && filter !== '')
@@ -127,21 +139,21 @@ async function deleteEvaluations(
       : await deleteEvaluationsByFilter(context, caller, { namespace, matches: matches.value })
   if (!deleted.ok) return deleted
   const { count, index } = deleted.value
-  const answer: EvaluationDeleteResponse = { Count: count, Index: index }
-  return ok({ index, answer: json(answer) })
+  const responseBody: EvaluationDeleteResponse = { Count: count, Index: index }
+  return ok({ index, response: json(responseBody) })
 }
 
 /**
  * Final statuses. A small job is placed by the commit that registers it (decision 0052): a client
  * that waits from the index of its registration would wait until the timeout.
  */
-const ENDED: ReadonlySet<string> = new Set(['complete', 'failed', 'canceled', 'cancelled'])
+const FINAL_STATUSES: ReadonlySet<string> = new Set(['complete', 'failed', 'canceled', 'cancelled'])
 
 /** Reads one evaluation. Without permission it is reported as not found. */
 function readEvaluation(
   store: Store,
-  { caller, params, query }: RequestOf<typeof v1Routes.readEvaluation>,
-): Result<ReadPlan, Refusal> {
+  { caller, params, query }: V1Request<typeof v1Routes.readEvaluation>,
+): Result<WatchedRead, Refusal> {
   const id = checkUuid('eval', params.eval_id)
   if (!id.ok) return invalid(id.error)
   const { evaluations } = store.tables
@@ -150,16 +162,18 @@ function readEvaluation(
     ...watchRow(evaluations, {
       key: id.value,
       isVisible,
-      missingIndex: () => store.indexIn('evaluations', scopeOfRight(caller, READ_JOB)),
+      missingIndex: () => store.indexIn('evaluations', permittedScope(caller, READ_JOB)),
     }),
     isFinal: () => {
       const row = evaluations.find(id.value)
-      return row !== undefined && isVisible(row) && ENDED.has(row.Status)
+      return row !== undefined && isVisible(row) && FINAL_STATUSES.has(row.Status)
     },
-    answer: () => {
+    respond: () => {
       const row = evaluations.find(id.value)
       if (row === undefined || !isVisible(row)) return err(EVAL_NOT_FOUND)
-      return ok(json(query.related === true ? { ...row, RelatedEvals: related(store, row) } : row))
+      return ok(
+        json(query.related === true ? { ...row, RelatedEvals: relatedStubs(store, row) } : row),
+      )
     },
   })
 }
@@ -168,7 +182,7 @@ function readEvaluation(
  * Returns the stubs of the related evaluations: its origin, those it created, and those blocked
  * with it.
  */
-function related(store: Store, row: Evaluation): object[] {
+function relatedStubs(store: Store, row: Evaluation): object[] {
   const seen = new Set([row.ID])
   const found: object[] = []
   const queue = [row]
@@ -178,13 +192,13 @@ function related(store: Store, row: Evaluation): object[] {
       if (other === undefined) continue
       seen.add(id)
       queue.push(other)
-      found.push(stubOf(other))
+      found.push(evaluationStub(other))
     }
   return found
 }
 
 /** Returns the fields of the contract's EvaluationStub. */
-function stubOf(row: Evaluation): object {
+function evaluationStub(row: Evaluation): object {
   const { RelatedEvals: _related, FailedTGAllocs: _failed, PlanAnnotations: _plan, ...rest } = row
   const {
     ClassEligibility: _class,
@@ -201,25 +215,25 @@ function stubOf(row: Evaluation): object {
   return stub
 }
 
-function listPlaced(
+function listEvaluationAllocations(
   store: Store,
-  { caller, params }: RequestOf<typeof v1Routes.listEvaluationAllocations>,
-): Result<ReadPlan, Refusal> {
+  { caller, params }: V1Request<typeof v1Routes.listEvaluationAllocations>,
+): Result<WatchedRead, Refusal> {
   const id = checkUuid('eval', params.eval_id)
   if (!id.ok) return invalid(id.error)
   const { allocations, evaluations } = store.tables
   return ok({
-    ...watchTables(store, ['allocations'], scopeOfRight(caller, READ_JOB)),
-    answer: (yieldTurn) => {
+    ...watchTables(store, ['allocations'], permittedScope(caller, READ_JOB)),
+    respond: (yieldTurn) => {
       const evaluation = evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
         return err(EVAL_NOT_FOUND)
-      return groupAnswer(
+      return groupResponse(
         allocations,
         {
           index: 'evaluation',
           group: id.value,
-          text: (row) => JSON.stringify(allocationStub(row)),
+          renderJson: (row) => JSON.stringify(allocationStub(row)),
         },
         yieldTurn,
       )
@@ -229,4 +243,64 @@ function listPlaced(
 
 function invalid(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+/** Returns the routes that explain placement failures. */
+export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.explainJob, inNamespace('read-job'), (request) =>
+      explainJobRoute(context, request),
+    ),
+    read(v1Routes.explainEvaluation, allowAll, (request) =>
+      explainEvaluationRoute(context, request),
+    ),
+  ]
+}
+
+function explainJobRoute(
+  context: WorkloadContext,
+  request: V1Request<typeof v1Routes.explainJob>,
+): Result<WatchedRead, Refusal> {
+  const { namespace, params, query } = request
+  const options = explainOptions(query)
+  if (!options.ok) return options
+  return ok({
+    ...DURABLE_STATE,
+    respond: async () => {
+      const name = { namespace, jobId: params.job_id }
+      const explanation = await explainJob(context, name, options.value, workOrigin(request))
+      return explanation.ok ? ok(json(explanation.value)) : explanation
+    },
+  })
+}
+
+/** Finds an evaluation. Without permission it is reported as not found. */
+function explainEvaluationRoute(
+  context: WorkloadContext,
+  request: V1Request<typeof v1Routes.explainEvaluation>,
+): Result<WatchedRead, Refusal> {
+  const { caller, params, query } = request
+  const id = checkUuid('eval', params.eval_id)
+  if (!id.ok) return err(refusal('invalid-input', id.error))
+  const options = explainOptions(query)
+  if (!options.ok) return options
+  return ok({
+    ...DURABLE_STATE,
+    respond: async () => {
+      const evaluation = context.store.tables.evaluations.find(id.value)
+      if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
+        return err(EVAL_NOT_FOUND)
+      const origin = workOrigin(request)
+      return ok(json(await explainEvaluation(context, evaluation, options.value, origin)))
+    },
+  })
+}
+
+/**
+ * Explanations are not blocking, but depend on the state: declaring the tables delays the response
+ * until that state is durable.
+ */
+const DURABLE_STATE: Pick<WatchedRead, 'index' | 'watch'> = {
+  index: () => 0,
+  watch: [{ table: 'nodes' }, { table: 'allocations' }],
 }

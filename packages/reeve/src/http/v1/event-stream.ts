@@ -2,45 +2,49 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { v1Routes } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { refusal } from '../../model/index.ts'
-import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
+import { prepareStream, type EventStreams, type EventSink } from '../../workload/index.ts'
 import type { RawQuery } from '../query.ts'
-import { secretOf } from '../pipeline/credentials.ts'
+import { tokenFrom } from '../pipeline/tenants.ts'
 import type { RequestScheduler } from '../pipeline/request-scheduler.ts'
 import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
-import { refuseMethod, sendRefusal } from './send.ts'
+import { sendMethodNotAllowed, sendV1Error } from './responses.ts'
 
-/** How long a reader that is being cut off has to take what was written to it. */
-const LAST_LINES_MS = 40_000
+/** Time that a disconnected reader has to receive the data already written. */
+const FLUSH_TIMEOUT_MS = 40_000
 
-export interface EventStreamHost {
+export interface EventStreamDeps {
   readonly streams: EventStreams
   readonly pipeline: RequestPipeline
   readonly clock: Clock
   readonly scheduler: RequestScheduler
 }
 
-/** Not mounted like other reads: the response has no end and no compression. */
-export function mountEventStream(app: FastifyInstance, host: EventStreamHost): void {
+/**
+ * Mounts the event stream, separately from other reads: its response has no end and no compression.
+ */
+export function mountEventStream(app: FastifyInstance, host: EventStreamDeps): void {
   const { path } = v1Routes.streamEvents
-  app.post(path, (_request, reply) => refuseMethod(reply, ['GET']))
+  app.post(path, (_request, reply) => sendMethodNotAllowed(reply, ['GET']))
   const route = routedRoute(v1Routes.streamEvents)
   const onRequest = host.pipeline.stages(() => route)
   app.get(path, { onRequest }, (request, reply) =>
-    request.method === 'HEAD' ? refuseMethod(reply, ['GET']) : serveStream(host, request, reply),
+    request.method === 'HEAD'
+      ? sendMethodNotAllowed(reply, ['GET'])
+      : serveStream(host, request, reply),
   )
 }
 
 function serveStream(
-  host: EventStreamHost,
+  host: EventStreamDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  // Fastify's query parser gives texts and arrays of texts.
+  // Fastify's query parser returns strings and arrays of strings.
   const query = request.query as RawQuery
   const indexText = [query['index'] ?? ''].flat()[0] ?? ''
   const fromIndex = Number(indexText)
   if (!/^\d*$/.test(indexText) || !Number.isSafeInteger(fromIndex))
-    return sendRefusal(
+    return sendV1Error(
       reply,
       refusal('invalid-input', `Unable to parse index: "${indexText}" is not a whole number ≥ 0`),
     )
@@ -48,26 +52,26 @@ function serveStream(
     topics: query['topic'] === undefined ? undefined : [query['topic']].flat(),
     namespace: [query['namespace'] ?? ''].flat()[0] || 'default',
     fromIndex,
-    secret: secretOf(request),
-    yieldTurn: () => host.scheduler.turn(request.tenant),
+    secret: tokenFrom(request),
+    yieldToEventLoop: () => host.scheduler.waitForTurn(request.tenant),
   })
-  if (!ready.ok) return sendRefusal(reply, ready.error)
+  if (!ready.ok) return sendV1Error(reply, ready.error)
   void reply.hijack()
-  // No handler after hijack() writes them.
+  // Fastify does not write the headers after hijack().
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value)
-  // Nothing follows a stream on its connection, so that it may close with it.
+  // No response follows a stream, so the connection closes with it.
   reply.raw.shouldKeepAlive = false
   reply.raw.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
   reply.raw.once('close', ready.value.open(sinkOf(host, reply)))
   return reply
 }
 
-function sinkOf(host: EventStreamHost, { raw }: FastifyReply): Sink {
+function sinkOf(host: EventStreamDeps, { raw }: FastifyReply): EventSink {
   return {
     write: (text) => void raw.write(text),
     backlogBytes: () => raw.writableLength,
-    drained: () =>
+    whenDrained: () =>
       new Promise((resolve) => {
         if (!raw.writableNeedDrain || raw.destroyed) return resolve()
         const done = (): void => {
@@ -80,7 +84,7 @@ function sinkOf(host: EventStreamHost, { raw }: FastifyReply): Sink {
       raw.end(lastLine)
       raw.once(
         'close',
-        host.clock.after(LAST_LINES_MS, () => raw.destroy()),
+        host.clock.after(FLUSH_TIMEOUT_MS, () => raw.destroy()),
       )
     },
   }

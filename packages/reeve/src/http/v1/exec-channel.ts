@@ -1,38 +1,45 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { v1Routes } from '@reeve/contract'
+import { type AuditVia, v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
+import type { AuditEntry, Store } from '../../state/index.ts'
 import {
   tooManyStreams,
   type Authenticator,
-  type NodeRequests,
+  type NodeRpcClient,
   type WorkloadContext,
+  type PreparedExec,
 } from '../../workload/index.ts'
-import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
-import { streamSocket, WebSocketAcceptor } from '../agent/web-socket.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
-import { isOwnPage } from '../page-guard.ts'
+import { rejectUpgrade, isWebSocketUpgrade } from '../agent/upgrade.ts'
+import { streamSocket, WebSocketAcceptor } from '../agent/websocket.ts'
+import { type AuditLog, workloadActor } from '../audit/audit-log.ts'
+import { isSameOrigin } from '../transport/cross-origin.ts'
 import type { HttpLog } from '../server.ts'
-import { noteRefusedSession, recordSession, type ExecAsked } from './exec-audit.ts'
-import { closingOf, type Closing } from './exec-closing.ts'
-import { readHandshake } from './exec-handshake.ts'
-import { passInput, type FrameBudget } from './exec-input.ts'
-import { watchRights } from './exec-rights.ts'
-import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
-import { secretOf } from '../pipeline/credentials.ts'
+import {
+  closeFrameFor,
+  type CloseFrame,
+  authorizeExec,
+  type ExecTarget,
+  parseExecUrl,
+  readHandshake,
+} from './exec-request.ts'
+import { forwardInput, type FrameBudget } from './exec-input.ts'
+import { watchAuthorization } from './authorization-watch.ts'
+import { tokenFrom } from '../pipeline/tenants.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { routedRoute } from '../pipeline/pipeline.ts'
 import { RateLimit } from '../pipeline/rate-limit.ts'
 import type { RegionRouter } from '../pipeline/region-routing.ts'
 import type { WebSocketChannel } from '../pipeline/upgrades.ts'
+import { requestId } from '../request-normalization.ts'
 
-export interface ExecChannelHost {
+export interface ExecChannelDeps {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
-  readonly requests: Pick<NodeRequests, 'open' | 'streamSlots'>
+  readonly requests: Pick<NodeRpcClient, 'open' | 'streamSlots'>
   readonly audit: AuditLog
   readonly clock: Clock
   readonly log: HttpLog
@@ -45,17 +52,17 @@ export interface ExecChannelHost {
 }
 
 /** Time that clients have to close their channel when the server stops. */
-const GOODBYE_MS_MAX = 2_000
+const CLOSE_TIMEOUT_MS = 2_000
 
-/** Exec sessions and job actions: each client WebSocket is connected to one that its node opens. */
+/** Serves exec sessions and job actions: connects each client's WebSocket to one from the node. */
 export class ExecChannelServer implements WebSocketChannel {
-  /** Job actions are routed in the same way. */
+  /** Route of exec sessions; job actions are routed alike. */
   readonly route = routedRoute(v1Routes.execAllocation)
   readonly peer = 'client'
-  readonly #host: ExecChannelHost
+  readonly #host: ExecChannelDeps
   readonly #sockets: WebSocketAcceptor
 
-  constructor(host: ExecChannelHost) {
+  constructor(host: ExecChannelDeps) {
     this.#host = host
     this.#sockets = new WebSocketAcceptor(host.clock, {
       messageBytesMax: LIMITS.execFrameBytesMax,
@@ -64,21 +71,22 @@ export class ExecChannelServer implements WebSocketChannel {
   }
 
   serves(request: IncomingMessage): boolean {
-    return wantsWebSocket(request) && readTarget(request.url ?? '') !== undefined
+    return isWebSocketUpgrade(request) && parseExecUrl(request.url ?? '') !== undefined
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const target = readTarget(request.url ?? '')
-    if (target === undefined) return refuseUpgrade(socket, 404, '')
-    if (!isOwnOrigin(request, this.#host.corsOrigins)) {
-      noteForeignPage(this.#host, { target, request })
-      return refuseUpgrade(socket, FOREIGN_PAGE.status, FOREIGN_PAGE.reason)
+    const target = parseExecUrl(request.url ?? '')
+    if (target === undefined) return rejectUpgrade(socket, 404, '')
+    if (!isAllowedOrigin(request, this.#host.corsOrigins)) {
+      recordCrossOriginExec(this.#host, { target, request })
+      return rejectUpgrade(socket, CROSS_ORIGIN_FRAME.status, CROSS_ORIGIN_FRAME.reason)
     }
-    const full = this.#tooManySessions({ target, request })
-    if (full !== undefined) return refuseUpgrade(socket, full.status ?? 0, full.reason, RETRY)
+    const limitFrame = this.#sessionLimitFrame({ target, request })
+    if (limitFrame !== undefined)
+      return rejectUpgrade(socket, limitFrame.status ?? 0, limitFrame.reason, RETRY)
     this.#sockets.accept(request, socket, head, (webSocket) => {
       const client = streamSocket(webSocket, this.#host.clock)
-      serve(this.#host, client, { target, request }).catch((thrown: unknown) => {
+      serveExec(this.#host, client, { target, request }).catch((thrown: unknown) => {
         this.#host.log.error({ err: thrown, url: target.path }, 'exec failed')
         client.close(1011, 'internal error')
       })
@@ -89,11 +97,11 @@ export class ExecChannelServer implements WebSocketChannel {
    * Checks the session limit before the upgrade if the token is in a header: over HTTP the client
    * learns when to retry. A page sends its token in the first frame and gets the error there.
    */
-  #tooManySessions(asked: Asked): Closing | undefined {
-    const secret = secretOf(asked.request)
+  #sessionLimitFrame(exec: ExecRequest): CloseFrame | undefined {
+    const secret = tokenFrom(exec.request)
     const caller = this.#host.authenticator.authenticate(secret)
     return secret !== undefined && caller.ok
-      ? tooManySessions(this.#host, caller.value, asked)
+      ? sessionLimitFrame(this.#host, caller.value, exec)
       : undefined
   }
 
@@ -103,7 +111,7 @@ export class ExecChannelServer implements WebSocketChannel {
       // A client that does not respond must not delay the shutdown.
       socket.once(
         'close',
-        this.#host.clock.after(GOODBYE_MS_MAX, () => socket.terminate()),
+        this.#host.clock.after(CLOSE_TIMEOUT_MS, () => socket.terminate()),
       )
     }
     this.#sockets.close()
@@ -114,21 +122,21 @@ export class ExecChannelServer implements WebSocketChannel {
  * Reports whether the page may open a channel. Browsers send the origin of a page, and the page
  * runs in the user's network: foreign pages must not reach a server that only the user can.
  */
-function isOwnOrigin({ headers }: IncomingMessage, allowed: readonly string[]): boolean {
+function isAllowedOrigin({ headers }: IncomingMessage, allowed: readonly string[]): boolean {
   const { origin } = headers
   if (origin === undefined || allowed.includes(origin) || allowed.includes('*')) return true
-  return isOwnPage(headers)
+  return isSameOrigin(headers)
 }
 
 const RETRY = { 'retry-after': '1' } as const
 
-const FOREIGN_PAGE = {
+const CROSS_ORIGIN_FRAME = {
   code: 1008,
-  reason: 'the page that asks comes from another origin',
+  reason: 'the page has another origin',
   status: 403,
-} as const satisfies Closing
+} as const satisfies CloseFrame
 
-interface Asked {
+interface ExecRequest {
   readonly target: ExecTarget
   readonly request: IncomingMessage
 }
@@ -137,105 +145,117 @@ interface Asked {
  * Records a rejected foreign page only if it sends a token in a header, which no page can do:
  * otherwise websites could fill the log through their visitors.
  */
-function noteForeignPage(host: ExecChannelHost, asked: Asked): void {
-  const secret = secretOf(asked.request)
+function recordCrossOriginExec(host: ExecChannelDeps, exec: ExecRequest): void {
+  const secret = tokenFrom(exec.request)
   const caller = host.authenticator.authenticate(secret)
   if (secret === undefined || !caller.ok) return
-  noteRefusedSession(auditedOf(host, caller.value, asked), FOREIGN_PAGE)
+  recordRejectedSession(auditInputOf(host, caller.value, exec), CROSS_ORIGIN_FRAME)
 }
 
 /** Returns the closing reason if the caller has too many sessions. */
-function tooManySessions(host: ExecChannelHost, caller: Caller, asked: Asked): Closing | undefined {
+function sessionLimitFrame(
+  host: ExecChannelDeps,
+  caller: Caller,
+  asked: ExecRequest,
+): CloseFrame | undefined {
   const { exec } = host.requests.streamSlots
-  // Without ACLs there are no tokens to tell callers apart.
+  // Without ACLs there are no tokens that identify callers.
   if (caller.accessorId === '' || !exec.isFull(caller.accessorId)) return undefined
-  const closing = closingOf(tooManyStreams(exec))
-  noteRefusedSession(auditedOf(host, caller, asked), closing)
+  const closing = closeFrameFor(tooManyStreams(exec))
+  recordRejectedSession(auditInputOf(host, caller, asked), closing)
   return closing
 }
 
 /** Collects the parts of the audit records of a session. */
-function auditedOf(host: ExecChannelHost, caller: Caller, { target, request }: Asked): ExecAsked {
+function auditInputOf(
+  host: ExecChannelDeps,
+  caller: Caller,
+  { target, request }: ExecRequest,
+): ExecAuditInput {
   const { audit, context } = host
   const address = host.leader?.clientAddressOf(request) ?? request.socket.remoteAddress ?? ''
   const via = host.regions?.forwardedBy(request)
   return { audit, store: context.store, caller, target, request, address, via }
 }
 
-async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked): Promise<void> {
-  const secret = await readHandshake(client, { ...asked, clock: host.clock })
-  const opened = secret.ok ? await open(host, secret.value, asked) : secret.error
+async function serveExec(
+  host: ExecChannelDeps,
+  client: StreamSocket,
+  exec: ExecRequest,
+): Promise<void> {
+  const secret = await readHandshake(client, { ...exec, clock: host.clock })
+  const opened = secret.ok ? await openExec(host, secret.value, exec) : secret.error
   if ('code' in opened) return client.close(opened.code, opened.reason)
-  join(client, opened.stream, () => frameBudget(opened.tenant))
-  const end = watchRights({
+  connectStreams(client, opened.stream, () => frameBudget(opened.tenant))
+  const end = watchAuthorization({
     ...host,
     secret: secret.ok ? secret.value : undefined,
-    check: (caller) => {
-      const prepared = prepareTarget(host.context, caller, asked.target)
+    authorize: (caller) => {
+      const prepared = authorizeExec(host.context, caller, exec.target)
       return prepared.ok ? undefined : prepared.error
     },
-    lost: ({ code, reason }) => {
+    onRevoked: ({ code, reason }) => {
       client.close(code, reason)
       // A client that does not respond to the close must not keep the command running.
-      opened.stream.close(1001, 'the caller has lost its right')
+      opened.stream.close(1001, 'the permission was revoked')
     },
   })
   client.onClose(end)
 }
 
-interface Opened {
+interface OpenedExec {
   /** The stream to the node. */
   readonly stream: StreamSocket
   /** The tenant charged for the client's frames: its token, or its address without ACLs. */
   readonly tenant: string
 }
 
-async function open(
-  host: ExecChannelHost,
+async function openExec(
+  host: ExecChannelDeps,
   secret: string | undefined,
-  channel: Asked,
-): Promise<Opened | Closing> {
+  channel: ExecRequest,
+): Promise<OpenedExec | CloseFrame> {
   const caller = host.authenticator.authenticate(secret)
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
-  const full = tooManySessions(host, caller.value, channel)
-  if (full !== undefined) return full
-  const prepared = prepareTarget(host.context, caller.value, channel.target)
-  const asked = auditedOf(host, caller.value, channel)
+  const limitFrame = sessionLimitFrame(host, caller.value, channel)
+  if (limitFrame !== undefined) return limitFrame
+  const prepared = authorizeExec(host.context, caller.value, channel.target)
+  const auditInput = auditInputOf(host, caller.value, channel)
   if (!prepared.ok) {
-    noteRefusedSession(asked, prepared.error)
+    recordRejectedSession(auditInput, prepared.error)
     return prepared.error
   }
-  await recordSession(asked, prepared.value)
-  const { nodeId, request: wanted } = prepared.value
+  await recordSession(auditInput, prepared.value)
+  const { nodeId, request: nodeRequest } = prepared.value
   const { accessorId } = caller.value
-  const { allocation, task, command, tty } = wanted
-  const { address } = asked
+  const { allocation, task, command, tty } = nodeRequest
+  const { address } = auditInput
   host.log.info?.({ allocation, task, command, tty, accessorId, nodeId, address }, 'exec')
-  const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
+  const stream = await host.requests.open(nodeId, { request: nodeRequest, accessorId })
   if (stream.ok) return { stream: stream.value, tenant: accessorId || address }
-  const closing = closingOf(stream.error)
-  noteRefusedSession(asked, closing)
+  const closing = closeFrameFor(stream.error)
+  recordRejectedSession(auditInput, closing)
   return closing
 }
 
-const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])
+const FORWARDED_CODES: ReadonlySet<number> = new Set([1000, 1008, 1011])
 
-function join(client: StreamSocket, node: StreamSocket, budget: FrameBudget): void {
+function connectStreams(client: StreamSocket, node: StreamSocket, budget: FrameBudget): void {
   client.onClose(() => {
     // A paused node stream would have to be read to its end before the node's close frame is seen.
     if (node.isPaused) node.terminate()
     else node.close(1001, 'the caller has gone')
   })
   node.onClose((code, reason) => {
-    if (PASSED_ON.has(code)) client.close(code, reason)
+    if (FORWARDED_CODES.has(code)) client.close(code, reason)
     else client.close(1011, 'the connection to the node was lost')
   })
   pipeMessages(node, client)
-  passInput(client, node, { clock: timers, budget })
+  forwardInput(client, node, { clock: realTimeClock, budget })
 }
 
 /** Frames are merged by the machine's time, independent of the server's clock. */
-const timers: Clock = {
+const realTimeClock: Clock = {
   nowMs: () => performance.now(),
   monotonicMs: () => performance.now(),
   after: (delayMs, wake) => {
@@ -244,7 +264,7 @@ const timers: Clock = {
   },
 }
 
-const frameRate = new RateLimit(timers, LIMITS.execFramesPerSecond)
+const frameRate = new RateLimit(realTimeClock, LIMITS.execFramesPerSecond)
 
 /**
  * Returns for how many milliseconds the next frame must wait; 0 if none. All sessions of a token
@@ -256,3 +276,61 @@ function frameBudget(tenant: string): number {
 }
 
 const MS_PER_SECOND = 1_000
+
+/** The parts of a session's audit record. */
+export interface ExecAuditInput {
+  readonly audit: AuditLog
+  readonly store: Store
+  readonly caller: Caller
+  readonly target: ExecTarget
+  readonly request: IncomingMessage
+  /** Client address. */
+  readonly address: string
+  readonly via: AuditVia | undefined
+}
+
+/** HTTP status of every session that was opened. */
+const SWITCHING_PROTOCOLS = 101
+
+/** Records the caller, command and task of a session. Resolves when the record is durable. */
+async function recordSession(
+  input: ExecAuditInput,
+  { request: { allocation, command } }: PreparedExec,
+): Promise<void> {
+  await input.audit.recordNow(sessionEntry(input, allocation), {
+    status: SWITCHING_PROTOCOLS,
+    command,
+  })
+}
+
+/** Records a rejected session of a caller with a token. Invalid requests leave no record. */
+function recordRejectedSession(input: ExecAuditInput, { status }: CloseFrame): void {
+  if (status === undefined || input.caller.type === 'anonymous') return
+  const { subject } = input.target
+  const allocation = subject.kind === 'allocation' ? subject.allocId : ''
+  input.audit.recordDeferred(sessionEntry(input, allocation), { status })
+}
+
+function sessionEntry(
+  { store, caller, target, request, address, via }: ExecAuditInput,
+  allocId: string,
+): AuditEntry {
+  const { subject, query } = target
+  const row = store.tables.allocations.find(allocId)
+  const job = subject.kind === 'action' ? subject.jobId : (row?.JobID ?? '')
+  const queryNamespace = subject.kind === 'action' ? query.get('namespace') || 'default' : ''
+  const route = subject.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation
+  const resources = [allocId, job, query.get('task') ?? '']
+  return {
+    actor: workloadActor(caller),
+    address,
+    requestId: requestId(request.headers['x-request-id']),
+    method: request.method ?? '',
+    route: route.path,
+    action: route.id,
+    successStatus: SWITCHING_PROTOCOLS,
+    via,
+    namespace: row?.Namespace ?? queryNamespace,
+    pathResources: resources.filter((one) => one !== ''),
+  }
+}

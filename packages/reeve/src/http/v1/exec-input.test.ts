@@ -5,7 +5,7 @@ import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import { RateLimit } from '../pipeline/rate-limit.ts'
-import { passInput, type FrameBudget } from './exec-input.ts'
+import { forwardInput, type FrameBudget } from './exec-input.ts'
 
 function anEnd(clock: SimulatedClock) {
   const sent: string[] = []
@@ -38,7 +38,7 @@ function aSession({
 }: { readonly clock?: SimulatedClock; readonly budget?: FrameBudget } = {}) {
   const client = anEnd(clock)
   const node = anEnd(clock)
-  passInput(client.stream, node.stream, { clock, budget })
+  forwardInput(client.stream, node.stream, { clock, budget })
   const receive = (frame: string) => client.stream.handleMessage(Buffer.from(frame), true)
   const nextWindow = async () => {
     clock.advance(LIMITS.execMergeMs)
@@ -50,7 +50,7 @@ function aSession({
 const stdin = (text: string, end = {}) =>
   JSON.stringify({ stdin: { data: Buffer.from(text).toString('base64'), ...end } })
 
-test('exec input: a frame that comes alone is passed on at once, as it is', async () => {
+test('exec input: a single frame is forwarded at once and unchanged', async () => {
   const { node, receive, nextWindow } = aSession()
   receive('{"stdin":{"data":"YQ=="},  "other":1}')
   assert.deepEqual(node.sent, ['{"stdin":{"data":"YQ=="},  "other":1}'])
@@ -79,7 +79,7 @@ const merged = [
   { name: 'heartbeats become one', frames: ['{}', '{}', '{}'], wanted: '{}' },
 ] as const
 for (const { name, frames, wanted } of merged)
-  test(`exec input: of frames that come fast, ${name}`, async () => {
+  test(`exec input: of frames in quick succession, ${name}`, async () => {
     const { node, receive, nextWindow } = aSession()
     receive('{}')
     for (const frame of frames) receive(frame)
@@ -97,7 +97,7 @@ test('exec input: ten thousand frames of one byte are two frames for the node', 
 
 const invalid = ['no json', '[]', '{"stdin":{"data":"?"}}', '{"stdin":7}']
 for (const frame of invalid)
-  test(`exec input: the node decides about ${frame}, after all that came before it`, () => {
+  test(`exec input: the node decides about ${frame}, after all earlier frames`, () => {
     const { node, receive } = aSession()
     receive('{}')
     receive(stdin('a'))
@@ -105,7 +105,7 @@ for (const frame of invalid)
     assert.deepEqual(node.sent, ['{}', stdin('a'), frame])
   })
 
-test('exec input: collected input is passed on when it reaches its limit', () => {
+test('exec input: merged input is forwarded when it reaches its limit', () => {
   const { node, receive } = aSession()
   receive('{}')
   receive(stdin('x'.repeat(LIMITS.execMergedBytesMax - 1)))

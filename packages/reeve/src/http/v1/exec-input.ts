@@ -5,7 +5,7 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 
-/** Counts a frame of a token. Zero when it may be read now, else the time until one may be. */
+/** Counts a frame of a token. Returns 0 if it may be read now, else the milliseconds until then. */
 export type FrameBudget = () => number
 
 export interface InputOptions {
@@ -14,14 +14,18 @@ export interface InputOptions {
 }
 
 /**
- * Passes the frames of an exec client on to the node. A frame that comes alone is passed on at
- * once, as it is. Frames that follow within `execMergeMs` are merged into one: stdin is
- * concatenated, only the latest terminal size is kept, heartbeats collapse. A client that sends a
- * frame for each byte thus costs the node a few hundred frames per second, whatever it sends. A
- * client that fills the node's buffer is not read until the buffer has drained, and frames beyond
- * the budget of their token wait in order.
+ * Forwards the frames of an exec client to the node. A single frame is forwarded at once and
+ * unchanged. Frames that follow within `execMergeMs` are merged: stdin is concatenated, only the
+ * latest terminal size is kept, and heartbeats are combined. So a client that sends a frame for
+ * each byte costs the node a few hundred frames per second at most. A client that fills the node's
+ * buffer is not read until the buffer has drained, and frames beyond the budget of their token wait
+ * in order.
  */
-export function passInput(client: StreamSocket, node: StreamSocket, options: InputOptions): void {
+export function forwardInput(
+  client: StreamSocket,
+  node: StreamSocket,
+  options: InputOptions,
+): void {
   const input = new InputMerger(client, node, options)
   client.onMessage((data, isText) => input.receive(data, isText))
   node.onClose(() => input.stop())
@@ -32,7 +36,7 @@ class InputMerger {
   readonly #node: StreamSocket
   readonly #options: InputOptions
   readonly #pending = new PendingInput()
-  /** Frames beyond the budget: those that were on their way when the client was paused. */
+  /** Frames beyond the budget, which were in transit when the client was paused. */
   #waiting: (readonly [data: Uint8Array, isText: boolean])[] = []
   #isMerging = false
   #cancelMerge: () => void = () => undefined
@@ -50,9 +54,9 @@ class InputMerger {
     if (waitMs > 0) {
       this.#waiting.push([data, isText])
       this.#client.pause()
-      return this.#wait(waitMs)
+      return this.#forwardLater(waitMs)
     }
-    this.#pass(data, isText)
+    this.#forward(data, isText)
     if (this.#node.isFull) this.#client.pause()
   }
 
@@ -62,36 +66,36 @@ class InputMerger {
     this.#waiting = []
   }
 
-  #pass(data: Uint8Array, isText: boolean): void {
+  #forward(data: Uint8Array, isText: boolean): void {
     if (!this.#isMerging) {
       this.#node.send(data, isText)
       this.#mergeNext()
     } else if (!this.#pending.add(data)) {
-      // Not a frame this server can merge: the node decides about it, in its place in the order.
+      // A frame that cannot be merged: the node validates it, in its original position.
       this.#flush()
       this.#node.send(data, isText)
     }
     if (this.#pending.stdinBytes >= LIMITS.execMergedBytesMax) this.#flush()
   }
 
-  /** Sessions of a token share its budget: each is served in turn, a batch of frames at a time. */
-  #wait(waitMs: number): void {
+  /** Sessions of a token share its budget, and take turns with a batch of frames each. */
+  #forwardLater(waitMs: number): void {
     const delayMs = Math.max(waitMs, LIMITS.execThrottleMs)
     this.#cancelWait = this.#options.clock.after(delayMs, () => {
-      void this.#node.drained().then(() => this.#passWaiting())
+      void this.#node.drained().then(() => this.#forwardWaiting())
     })
   }
 
-  #passWaiting(): void {
-    let passed = 0
+  #forwardWaiting(): void {
+    let forwarded = 0
     for (const [data, isText] of this.#waiting) {
       const waitMs = this.#options.budget()
       if (waitMs > 0) {
-        this.#waiting = this.#waiting.slice(passed)
-        return this.#wait(waitMs)
+        this.#waiting = this.#waiting.slice(forwarded)
+        return this.#forwardLater(waitMs)
       }
-      this.#pass(data, isText)
-      passed++
+      this.#forward(data, isText)
+      forwarded++
     }
     this.#waiting = []
     this.#resume()
@@ -114,7 +118,7 @@ class InputMerger {
     else this.#isMerging = false
   }
 
-  /** Whether anything was pending. */
+  /** Sends the merged frame. Returns false if nothing was pending. */
   #flush(): boolean {
     const frame = this.#pending.take()
     if (frame === undefined) return false
@@ -123,14 +127,14 @@ class InputMerger {
   }
 }
 
-const checker = Compile(ExecRequestFrame)
+const frameChecker = Compile(ExecRequestFrame)
 
-/** The largest number of rows or columns of a terminal (struct winsize of the kernel). */
+/** Maximum number of rows or columns of a terminal (struct winsize of the kernel). */
 const TERMINAL_SIZE_MAX = 65_535
 
 type TtySize = NonNullable<ExecRequestFrame['tty_size']>
 
-/** Several request frames as one. */
+/** Merges several request frames into one. */
 class PendingInput {
   #stdin: Buffer[] = []
   #stdinBytes = 0
@@ -142,16 +146,16 @@ class PendingInput {
     return this.#stdinBytes
   }
 
-  /** False when the frame is not valid; then nothing of it was added. */
+  /** Adds a frame. Returns false, without any change, if it is invalid. */
   add(data: Uint8Array): boolean {
-    const frame = readFrame(data)
+    const frame = parseFrame(data)
     if (frame === undefined) return false
     const { stdin, tty_size: size } = frame
-    const bytes = stdin?.data === undefined ? undefined : readBase64(stdin.data)
+    const bytes = stdin?.data === undefined ? undefined : decodeBase64(stdin.data)
     if (stdin?.data !== undefined && bytes === undefined) return false
     this.#isEmpty = false
     if (size !== undefined && isTerminalSize(size)) this.#size = size
-    // Nothing follows the end of the input.
+    // Input after the end of stdin is ignored.
     if (bytes !== undefined && !this.#closesStdin) {
       this.#stdin.push(bytes)
       this.#stdinBytes += bytes.length
@@ -160,7 +164,10 @@ class PendingInput {
     return true
   }
 
-  /** All of it as one frame, an empty one for heartbeats alone; undefined when nothing came. */
+  /**
+   * Returns everything as one frame, an empty one for heartbeats only; undefined if nothing was
+   * added.
+   */
   take(): ExecRequestFrame | undefined {
     if (this.#isEmpty) return undefined
     const stdin = {
@@ -180,19 +187,19 @@ class PendingInput {
   }
 }
 
-function readFrame(data: Uint8Array): ExecRequestFrame | undefined {
+function parseFrame(data: Uint8Array): ExecRequestFrame | undefined {
   try {
     const value: unknown = JSON.parse(
       Buffer.from(data.buffer, data.byteOffset, data.length).toString(),
     )
-    return checker.Check(value) ? value : undefined
+    return frameChecker.Check(value) ? value : undefined
   } catch {
-    // A SyntaxError: the node answers it as it answers every frame that is not JSON.
+    // Invalid JSON: the node responds as to any frame that is not JSON.
     return undefined
   }
 }
 
-function readBase64(text: string): Buffer | undefined {
+function decodeBase64(text: string): Buffer | undefined {
   return isBase64(text) ? Buffer.from(text, 'base64') : undefined
 }
 

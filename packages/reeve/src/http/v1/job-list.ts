@@ -1,13 +1,12 @@
 import { Job, type JobSummary } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { compileFilter, equalityHint, fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { compileFilter, equalityConstraints, fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { jobStub } from '../../model/index.ts'
 import { namespacedKey, type Store, type Tables } from '../../state/index.ts'
 import type { PageQuery } from '../list-page.ts'
-import type { ListOptions } from './list-answer.ts'
-import { NAMESPACED_TOKEN, SORTED_GROUP_MAX, type Walk } from './walks.ts'
+import { type ListOptions, NAMESPACED_KEY_CODEC, type RowScan, SORTED_GROUP_MAX } from './reads.ts'
 
-const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
+const JOB_FILTER = { rowType: fieldTypeFromSchema(Job) }
 
 /**
  * Lists the stubs of a walk's jobs, for all jobs or those of a node pool. The walk yields keys: a
@@ -15,21 +14,23 @@ const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
  */
 export function jobList(
   { tables }: Store,
-  walk: Walk<string>,
+  walk: RowScan<string>,
   query: PageQuery & { readonly meta?: boolean | undefined },
 ): ListOptions<string> {
   const { jobs } = tables
   const withMeta = query.meta ?? false
-  const textOf = (job: Job): string => {
+  const stubJson = (job: Job): string => {
     const summary = tables.job_summaries.find(namespacedKey(job.Namespace, job.ID))
-    return withMeta ? JSON.stringify(jobStub(job, summary, { withMeta })) : stubText(job, summary)
+    return withMeta
+      ? JSON.stringify(jobStub(job, summary, { withMeta }))
+      : cachedStubJson(job, summary)
   }
   return {
-    walk,
+    scan: walk,
     query,
     filter: JOB_FILTER,
     filterView: (key) => jobs.get(key),
-    stubText: (key) => textOf(jobs.get(key)),
+    stubJson: (key) => stubJson(jobs.get(key)),
   }
 }
 
@@ -48,30 +49,30 @@ interface JobSelection {
  * a field to have one value, jobs with other values are skipped by an index. The list still applies
  * the whole filter to every remaining job.
  */
-export function walkJobs({ tables }: Store, selection: JobSelection): Walk<string> {
+export function scanJobs({ tables }: Store, selection: JobSelection): RowScan<string> {
   const { namespace, prefix, mayList } = selection
-  const hint = hintOf(selection.filter)
-  const only = namespace === '*' ? hint.get('Namespace') : namespace
-  const low = only === undefined ? '' : namespacedKey(only, prefix)
-  const groups = groupsOf(selection, hint, only)
-  const isWanted = (key: string): boolean => {
-    const { namespace: own, id } = partsOf(key)
-    if (!id.startsWith(prefix) || (namespace === '*' && !mayList(own))) return false
-    return groups.every(([index, group]) => tables.jobs.groupOf(index, key) === group)
+  const hint = requiredValues(selection.filter)
+  const onlyNamespace = namespace === '*' ? hint.get('Namespace') : namespace
+  const low = onlyNamespace === undefined ? '' : namespacedKey(onlyNamespace, prefix)
+  const groups = requiredGroups(selection, hint, onlyNamespace)
+  const isSelected = (key: string): boolean => {
+    const { namespace: jobNamespace, id } = splitJobKey(key)
+    if (!id.startsWith(prefix) || (namespace === '*' && !mayList(jobNamespace))) return false
+    return groups.every(([index, group]) => tables.jobs.indexKeyOf(index, key) === group)
   }
-  const few = fewKeys(tables, hint, { only, groups })
+  const candidates = candidateKeys(tables, hint, { only: onlyNamespace, groups })
   return {
-    walk: (from, reverse) => {
-      const start = from === undefined ? undefined : NAMESPACED_TOKEN.toKey(from)
-      if (few === undefined) return keysFrom(tables, { prefix: low, start, reverse })
-      const keys = few().filter(
+    scan: (from, reverse) => {
+      const start = from === undefined ? undefined : NAMESPACED_KEY_CODEC.toKey(from)
+      if (candidates === undefined) return keyRange(tables, { prefix: low, start, reverse })
+      const keys = candidates().filter(
         (key) =>
           key.startsWith(low) && (start === undefined || (reverse ? key <= start : key >= start)),
       )
       return keys.toSorted(reverse ? (a, b) => compareText(b, a) : compareText)
     },
-    tokenOf: NAMESPACED_TOKEN.fromKey,
-    isVisible: isWanted,
+    tokenOf: NAMESPACED_KEY_CODEC.fromKey,
+    isVisible: isSelected,
   }
 }
 
@@ -79,15 +80,19 @@ type Hint = ReadonlyMap<string, string>
 type Group = readonly [index: string, group: string]
 
 /** Returns the fields that a filter requires. An invalid filter is rejected by the list. */
-function hintOf(filter: string | undefined): Hint {
+function requiredValues(filter: string | undefined): Hint {
   const compiled = compileFilter(filter ?? '', JOB_FILTER)
-  return compiled.ok ? equalityHint(compiled.value) : new Map()
+  return compiled.ok ? equalityConstraints(compiled.value) : new Map()
 }
 
 /** Returns the groups that a job must be in. */
-function groupsOf({ pool }: JobSelection, hint: Hint, only: string | undefined): readonly Group[] {
+function requiredGroups(
+  { pool }: JobSelection,
+  hint: Hint,
+  only: string | undefined,
+): readonly Group[] {
   const groups: Group[] = pool === undefined ? [] : [['pool', pool]]
-  for (const [field, index] of Object.entries(INDEX_OF)) {
+  for (const [field, index] of Object.entries(INDEX_OF_FIELD)) {
     const value = hint.get(field)
     if (value !== undefined) groups.push([index, value])
   }
@@ -99,19 +104,19 @@ function groupsOf({ pool }: JobSelection, hint: Hint, only: string | undefined):
 }
 
 /** Fields of a job that have a group index. */
-const INDEX_OF = { NodePool: 'pool', Type: 'type', Status: 'status' } as const
+const INDEX_OF_FIELD = { NodePool: 'pool', Type: 'type', Status: 'status' } as const
 
-interface Narrowing {
+interface CandidateScope {
   /** The only namespace of the list, if it has one. */
   readonly only: string | undefined
   readonly groups: readonly Group[]
 }
 
 /** Returns the keys of all candidates, unless there are too many to sort for every slice. */
-function fewKeys(
+function candidateKeys(
   { jobs, namespaces }: Tables,
   hint: Hint,
-  { only, groups }: Narrowing,
+  { only, groups }: CandidateScope,
 ): (() => readonly string[]) | undefined {
   const id = hint.get('ID')
   const name = hint.get('Name')
@@ -121,10 +126,10 @@ function fewKeys(
       .filter((key) => jobs.has(key))
   if (id !== undefined) return () => withId(id)
   // Most jobs have their ID as name, so the index contains only the others.
-  if (name !== undefined) return () => [...withId(name), ...jobs.keysIn('renamed', name)]
-  const [smallest] = groups.toSorted((a, b) => jobs.countIn(...a) - jobs.countIn(...b))
-  if (smallest === undefined || jobs.countIn(...smallest) > SORTED_GROUP_MAX) return undefined
-  return () => [...jobs.keysIn(...smallest)]
+  if (name !== undefined) return () => [...withId(name), ...jobs.keysByIndex('renamed', name)]
+  const [smallest] = groups.toSorted((a, b) => jobs.countByIndex(...a) - jobs.countByIndex(...b))
+  if (smallest === undefined || jobs.countByIndex(...smallest) > SORTED_GROUP_MAX) return undefined
+  return () => [...jobs.keysByIndex(...smallest)]
 }
 
 interface KeyRange {
@@ -134,12 +139,12 @@ interface KeyRange {
   readonly reverse: boolean
 }
 
-/** Above every key with the same prefix. */
-const ABOVE = '\uffff'
+/** Sorts after every key with the same prefix. */
+const KEY_SUFFIX_MAX = '\uffff'
 
-function* keysFrom({ jobs }: Tables, { prefix, start, reverse }: KeyRange): Generator<string> {
+function* keyRange({ jobs }: Tables, { prefix, start, reverse }: KeyRange): Generator<string> {
   const first = reverse
-    ? (start ?? prefix + ABOVE)
+    ? (start ?? prefix + KEY_SUFFIX_MAX)
     : start !== undefined && start > prefix
       ? start
       : prefix
@@ -150,27 +155,27 @@ function* keysFrom({ jobs }: Tables, { prefix, start, reverse }: KeyRange): Gene
 }
 
 /** Splits a key. Names of namespaces have no `!`. */
-function partsOf(key: string): { readonly namespace: string; readonly id: string } {
+function splitJobKey(key: string): { readonly namespace: string; readonly id: string } {
   const end = key.indexOf('!')
   return { namespace: key.slice(0, end), id: key.slice(end + 1) }
 }
 
-interface ToldStub {
+interface CachedStub {
   readonly summary: JobSummary | undefined
-  readonly text: string
+  readonly json: string
 }
 
 /**
  * Rendered stubs by decoded row. Lists are requested repeatedly and most jobs are unchanged; a
  * changed row is a new object. An entry is dropped with its decoded row, of which at most
- * `decodedRowsMax` are cached.
+ * `decodedCacheSize` are cached.
  */
-const toldStubs = new WeakMap<Job, ToldStub>()
+const stubCache = new WeakMap<Job, CachedStub>()
 
-function stubText(job: Job, summary: JobSummary | undefined): string {
-  const told = toldStubs.get(job)
-  if (told !== undefined && told.summary === summary) return told.text
+function cachedStubJson(job: Job, summary: JobSummary | undefined): string {
+  const cached = stubCache.get(job)
+  if (cached !== undefined && cached.summary === summary) return cached.json
   const text = JSON.stringify(jobStub(job, summary))
-  toldStubs.set(job, { summary, text })
+  stubCache.set(job, { summary, json: text })
   return text
 }

@@ -1,4 +1,11 @@
-import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
+import {
+  v1Routes,
+  type JobStopResponse,
+  type JobWriteResponse,
+  type JobDispatchResponse,
+  type JobDispatchRequest,
+  type PeriodicForceResponse,
+} from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import {
@@ -12,31 +19,43 @@ import { namespacedKey, type Store } from '../../state/index.ts'
 import {
   registerJob,
   stopJob,
-  type JobWritten,
+  type JobWriteResult,
   type WorkloadContext,
+  dispatchJob,
+  evaluateJob,
+  forcePeriodicJob,
+  releaseJob,
+  planJob,
+  parseJob,
+  validateSubmittedJob,
 } from '../../workload/index.ts'
-import { json, jsonItems, jsonText } from '../answer.ts'
+import { json, jsonItems, jsonText } from '../response.ts'
 import { jobRegion } from '../pipeline/region-routing.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { jobList, walkJobs } from './job-list.ts'
-import { listAnswer } from './list-answer.ts'
-import { LIST_JOBS, scopeOf, scopeOfKey, watchTables } from './namespace-scope.ts'
-import { inNamespace, somewhere } from './requirements.ts'
-import { groupAnswer } from './group-answer.ts'
-import { originOf } from '../slices.ts'
-import { responseMeta } from './response-meta.ts'
+import { jobList, scanJobs } from './job-list.ts'
+import {
+  groupResponse,
+  keyScope,
+  LIST_JOBS,
+  listResponse,
+  requestScope,
+  watchTables,
+} from './reads.ts'
+import { inNamespace, inAnyNamespace, requireAll } from './access.ts'
+import { workOrigin } from '../list-page.ts'
+import { responseMeta } from './responses.ts'
 
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 
-const mayRegister = somewhere('submit-job', 'register-job')
+const mayRegister = inAnyNamespace('submit-job', 'register-job')
 
 export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
@@ -44,10 +63,10 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
     read(v1Routes.listJobs, inNamespace('list-jobs'), (request) => ok(listJobs(store, request))),
     ...registerEndpoints(context),
     read(v1Routes.readJob, inNamespace('read-job'), ({ namespace, params }) =>
-      ok(readOne(store, 'jobs', namespacedKey(namespace, params.job_id))),
+      ok(readJobRow(store, 'jobs', namespacedKey(namespace, params.job_id))),
     ),
     read(v1Routes.readJobSummary, inNamespace('read-job'), ({ namespace, params }) =>
-      ok(readOne(store, 'job_summaries', namespacedKey(namespace, params.job_id))),
+      ok(readJobRow(store, 'job_summaries', namespacedKey(namespace, params.job_id))),
     ),
     read(v1Routes.listJobAllocations, inNamespace('read-job'), ({ namespace, params, query }) =>
       ok(
@@ -61,7 +80,7 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
       ok(listEvaluations(store, namespacedKey(namespace, params.job_id))),
     ),
     write(v1Routes.stopJob, inNamespace('submit-job', 'deregister-job', 'purge-job'), (request) =>
-      stop(context, request),
+      stopRoute(context, request),
     ),
   ]
 }
@@ -71,12 +90,12 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
     write(
       v1Routes.registerJob,
       mayRegister,
-      ({ caller, body, query, secret, isPart, ...request }) =>
-        register(context, caller, {
+      ({ caller, body, query, token, isRegionalSubrequest, ...request }) =>
+        registerRoute(context, caller, {
           body,
-          secret,
-          isPart,
-          origin: originOf(request),
+          secret: token,
+          isRegionalJob: isRegionalSubrequest,
+          origin: workOrigin(request),
           pathJobId: undefined,
           queryNamespace: query.namespace ?? '',
           queryRegion: query.region ?? '',
@@ -85,12 +104,12 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
     write(
       v1Routes.updateJob,
       mayRegister,
-      ({ caller, body, query, params, secret, isPart, ...request }) =>
-        register(context, caller, {
+      ({ caller, body, query, params, token, isRegionalSubrequest, ...request }) =>
+        registerRoute(context, caller, {
           body,
-          secret,
-          isPart,
-          origin: originOf(request),
+          secret: token,
+          isRegionalJob: isRegionalSubrequest,
+          origin: workOrigin(request),
           pathJobId: params.job_id,
           queryNamespace: query.namespace ?? '',
           queryRegion: query.region ?? '',
@@ -100,10 +119,17 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return endpoints.map((endpoint) => ({ ...endpoint, resolveRegion: jobRegion }))
 }
 
-async function stop(
+async function stopRoute(
   context: WorkloadContext,
-  { caller, namespace, params, query, secret, isPart }: WriteRequestOf<typeof v1Routes.stopJob>,
-): Promise<Result<Written, Refusal>> {
+  {
+    caller,
+    namespace,
+    params,
+    query,
+    token,
+    isRegionalSubrequest,
+  }: WriteRequestOf<typeof v1Routes.stopJob>,
+): Promise<Result<WriteResult, Refusal>> {
   const purge = query.purge ?? false
   const may = (capability: 'submit-job' | 'purge-job') =>
     caller.grants.allows(namespace, capability)
@@ -115,7 +141,8 @@ async function stop(
     purge,
     evalPriority: query.eval_priority ?? 0,
     noShutdownDelay: query.no_shutdown_delay ?? false,
-    everywhere: query.global === true && !isPart ? { secret: secret ?? '' } : undefined,
+    allRegions:
+      query.global === true && !isRegionalSubrequest ? { secret: token ?? '' } : undefined,
   })
   if (!stopped.ok) return stopped
   const body: JobStopResponse = {
@@ -126,20 +153,20 @@ async function stop(
     VolumeEvalIndex: 0,
     ...responseMeta(stopped.value.index),
   }
-  return ok({ index: stopped.value.index, answer: json(body) })
+  return ok({ index: stopped.value.index, response: json(body) })
 }
 
-async function register(
+async function registerRoute(
   context: WorkloadContext,
   caller: WriteRequestOf<typeof v1Routes.registerJob>['caller'],
   request: Parameters<typeof registerJob>[2],
 ) {
   const written = await registerJob(context, caller, request)
   if (!written.ok) return written
-  return ok({ index: written.value.index, answer: json(writeResponse(written.value)) })
+  return ok({ index: written.value.index, response: json(writeResponse(written.value)) })
 }
 
-function writeResponse(written: JobWritten): JobWriteResponse {
+function writeResponse(written: JobWriteResult): JobWriteResponse {
   return {
     EvalID: written.evalId,
     EvalCreateIndex: written.evalCreateIndex,
@@ -149,7 +176,7 @@ function writeResponse(written: JobWritten): JobWriteResponse {
   }
 }
 
-function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): ReadPlan {
+function listJobs(store: Store, request: V1Request<typeof v1Routes.listJobs>): WatchedRead {
   const { caller, namespace, query } = request
   const selection = {
     namespace,
@@ -158,19 +185,20 @@ function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): R
     mayList: (one: string) => caller.grants.allows(one, 'list-jobs'),
   }
   return {
-    ...watchTables(store, ['jobs', 'job_summaries'], scopeOf(request, LIST_JOBS)),
-    answer: (yieldTurn) => listAnswer(jobList(store, walkJobs(store, selection), query), yieldTurn),
+    ...watchTables(store, ['jobs', 'job_summaries'], requestScope(request, LIST_JOBS)),
+    respond: (yieldTurn) =>
+      listResponse(jobList(store, scanJobs(store, selection), query), yieldTurn),
   }
 }
 
-/** The index of the job; of an unknown one, the index of its namespace. */
-function readOne(store: Store, name: 'jobs' | 'job_summaries', key: string): ReadPlan {
+/** Reads a row of a job. The index of an unknown job is that of its namespace. */
+function readJobRow(store: Store, name: 'jobs' | 'job_summaries', key: string): WatchedRead {
   const table = store.tables[name]
   return {
-    index: () => table.modifyIndexOf(key) ?? store.indexIn(name, scopeOfKey(key)),
+    index: () => table.modifyIndexOf(key) ?? store.indexIn(name, keyScope(key)),
     watch: [{ table: name, key }],
-    answer: () => {
-      const body = table.bodyOf(key)
+    respond: () => {
+      const body = table.rowJsonOf(key)
       return body === undefined ? err(JOB_NOT_FOUND) : ok(jsonText(body))
     },
   }
@@ -181,20 +209,20 @@ interface JobAllocationsQuery {
   readonly all: boolean
 }
 
-/** Without `all`, only those of the job as it is registered now. */
-function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadPlan {
+/** Lists a job's allocations; without `all`, only those since its registration. */
+function listAllocations(store: Store, { key, all }: JobAllocationsQuery): WatchedRead {
   const { allocations, jobs } = store.tables
   return {
-    ...watchTables(store, ['allocations'], scopeOfKey(key)),
-    answer: (yieldTurn) => {
+    ...watchTables(store, ['allocations'], keyScope(key)),
+    respond: (yieldTurn) => {
       const registeredAt = jobs.createIndexOf(key) ?? 0
       const isShown = (row: AllocationRow): boolean => all || row.CreateIndex >= registeredAt
-      return groupAnswer(
+      return groupResponse(
         allocations,
         {
           index: 'job',
           group: key,
-          text: (row) => (isShown(row) ? JSON.stringify(allocationStub(row)) : undefined),
+          renderJson: (row) => (isShown(row) ? JSON.stringify(allocationStub(row)) : undefined),
         },
         yieldTurn,
       )
@@ -202,15 +230,181 @@ function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadP
   }
 }
 
-function listEvaluations(store: Store, key: string): ReadPlan {
+function listEvaluations(store: Store, key: string): WatchedRead {
   const { evaluations } = store.tables
   return {
-    ...watchTables(store, ['evaluations'], scopeOfKey(key)),
-    answer: () =>
+    ...watchTables(store, ['evaluations'], keyScope(key)),
+    respond: () =>
       ok(
         jsonItems(
-          [...evaluations.keysIn('job', key)].toSorted().map((id) => evaluations.bodyOf(id) ?? ''),
+          [...evaluations.keysByIndex('job', key)]
+            .toSorted()
+            .map((id) => evaluations.rowJsonOf(id) ?? ''),
         ),
       ),
+  }
+}
+
+const mayDispatch = inNamespace('dispatch-job')
+const mayForce = inNamespace('dispatch-job', 'submit-job', 'force-periodic-job')
+const mayEvaluate = inNamespace('submit-job', 'evaluate-job')
+
+export function jobLaunchEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    write(v1Routes.dispatchJob, mayDispatch, (request) =>
+      dispatchRoute(context, request, request.body),
+    ),
+    // A raw payload arrives as base64, like the `Payload` of a JSON body.
+    write(v1Routes.dispatchJobPayload, mayDispatch, (request) =>
+      dispatchRoute(context, request, { Payload: request.body }),
+    ),
+    write(v1Routes.forcePeriodicJob, mayForce, (request) => forceRoute(context, request)),
+    write(v1Routes.evaluateJob, mayEvaluate, (request) => evaluateRoute(context, request)),
+    write(v1Routes.releaseJob, inNamespace('submit-job'), (request) =>
+      releaseRoute(context, request),
+    ),
+  ]
+}
+
+async function dispatchRoute(
+  context: WorkloadContext,
+  request: Omit<WriteRequestOf<typeof v1Routes.dispatchJob>, 'body'>,
+  body: JobDispatchRequest | undefined,
+): Promise<Result<WriteResult, Refusal>> {
+  const { caller, namespace, params, query } = request
+  const dispatched = await dispatchJob(context, caller, {
+    namespace,
+    jobId: params.job_id,
+    body,
+    idempotencyToken: query.idempotency_token ?? '',
+  })
+  if (!dispatched.ok) return dispatched
+  const { childId, evalId, evalCreateIndex, jobCreateIndex, index, warnings } = dispatched.value
+  const responseBody: JobDispatchResponse = {
+    DispatchedJobID: childId,
+    EvalID: evalId,
+    EvalCreateIndex: evalCreateIndex,
+    JobCreateIndex: jobCreateIndex,
+    Index: index,
+    ...(warnings.length === 0 ? {} : { Warnings: formatWarnings(warnings) }),
+  }
+  return ok({ index, response: json(responseBody) })
+}
+
+async function forceRoute(
+  context: WorkloadContext,
+  { caller, namespace, params }: WriteRequestOf<typeof v1Routes.forcePeriodicJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const launched = await forcePeriodicJob(context, caller, { namespace, jobId: params.job_id })
+  if (!launched.ok) return launched
+  const { evalId, index } = launched.value
+  const responseBody: PeriodicForceResponse = {
+    EvalID: evalId,
+    EvalCreateIndex: index,
+    Index: index,
+  }
+  return ok({ index, response: json(responseBody) })
+}
+
+async function evaluateRoute(
+  context: WorkloadContext,
+  { caller, namespace, params, body }: WriteRequestOf<typeof v1Routes.evaluateJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const evaluated = await evaluateJob(context, caller, { namespace, jobId: params.job_id, body })
+  return evaluated.ok ? ok(jobWriteResult(evaluated.value)) : evaluated
+}
+
+async function releaseRoute(
+  context: WorkloadContext,
+  { caller, namespace, params }: WriteRequestOf<typeof v1Routes.releaseJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const released = await releaseJob(context, caller, { namespace, jobId: params.job_id })
+  return released.ok ? ok(jobWriteResult(released.value)) : released
+}
+
+function jobWriteResult(written: JobWriteResult): WriteResult {
+  const { evalId, evalCreateIndex, jobModifyIndex, index, warnings } = written
+  const responseBody: JobWriteResponse = {
+    EvalID: evalId,
+    EvalCreateIndex: evalCreateIndex,
+    JobModifyIndex: jobModifyIndex,
+    Warnings: formatWarnings(warnings),
+    ...responseMeta(index),
+  }
+  return { index, response: json(responseBody) }
+}
+
+export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  // `register-job` allows another region to plan its part of a multi-region job here.
+  const mayPlan = inAnyNamespace('submit-job', 'plan-job', 'register-job')
+  const endpoint = write(v1Routes.planJob, mayPlan, (request) => planJobRoute(context, request))
+  return [{ ...endpoint, resolveRegion: jobRegion }]
+}
+
+async function planJobRoute(
+  context: WorkloadContext,
+  {
+    caller,
+    body,
+    query,
+    params,
+    isRegionalSubrequest,
+    ...request
+  }: V1Request<typeof v1Routes.planJob>,
+): Promise<Result<WriteResult, Refusal>> {
+  const planned = await planJob(context, caller, {
+    body,
+    isRegionalJob: isRegionalSubrequest,
+    origin: workOrigin(request),
+    pathJobId: params.job_id,
+    queryNamespace: query.namespace ?? '',
+    queryRegion: query.region ?? '',
+  })
+  return planned.ok ? ok({ index: planned.value.Index, response: json(planned.value) }) : planned
+}
+
+const mayParse = requireAll(inNamespace('parse-job'), inNamespace('submit-job'))
+
+export function jobFileEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.parseJob, mayParse, (request) => ok(parseJobRoute(context, request))),
+    read(v1Routes.validateJob, inAnyNamespace('read-job'), (request) =>
+      ok(validateJobRoute(context, request)),
+    ),
+  ]
+}
+
+function parseJobRoute(
+  context: WorkloadContext,
+  { body, namespace, ...request }: V1Request<typeof v1Routes.parseJob>,
+): WatchedRead {
+  return {
+    index: () => context.store.index,
+    // Independent of the state.
+    watch: [],
+    respond: async () => {
+      const parsed = await parseJob(context, { body, namespace, origin: workOrigin(request) })
+      return parsed.ok ? ok(jsonText(parsed.value)) : parsed
+    },
+  }
+}
+
+function validateJobRoute(
+  context: WorkloadContext,
+  { caller, body, query, ...request }: V1Request<typeof v1Routes.validateJob>,
+): WatchedRead {
+  const submitted = {
+    body,
+    queryNamespace: query.namespace ?? '',
+    queryRegion: query.region ?? '',
+    origin: workOrigin(request),
+  }
+  return {
+    index: () => context.store.index,
+    watch: [{ table: 'jobs' }],
+    respond: async () => {
+      const validated = await validateSubmittedJob(context, caller, submitted)
+      return validated.ok ? ok(json(validated.value)) : validated
+    },
   }
 }

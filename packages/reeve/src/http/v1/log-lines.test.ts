@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LogLines } from './log-lines.ts'
+import { LineSplitter } from './job-log-stream.ts'
 
 function read(prefix: string, pieces: readonly string[]): readonly string[] {
-  const lines = new LogLines(prefix)
+  const lines = new LineSplitter(prefix)
   const out = pieces.map((piece) => lines.add(Buffer.from(piece)).toString())
   return [...out, lines.end().toString()].filter((text) => text !== '')
 }
@@ -27,7 +27,7 @@ test('log lines: each line has its prefix once', () => {
   ])
 })
 
-test('log lines: a line that is too long goes in pieces, with one prefix', () => {
+test('log lines: a line above the limit is returned in parts, with one prefix', () => {
   const long = 'x'.repeat(40_000)
   assert.deepEqual(read('p: ', [long, long, 'end\nb\n']), [`p: ${long}${long}`, 'end\np: b\n'])
 })

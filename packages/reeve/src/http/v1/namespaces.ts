@@ -8,31 +8,30 @@ import {
   writeNamespace,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY } from '../answer.ts'
+import { EMPTY_RESPONSE } from '../response.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
 } from './endpoint.ts'
-import { requiredBody } from './required-body.ts'
-import { anyone, management } from './requirements.ts'
-import { listRows, readRow } from './row-reads.ts'
-import { visible, walkKeys } from './walks.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, management } from './access.ts'
+import { filterVisible, listRows, readRow, scanByKey } from './reads.ts'
 
 export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
-    read(v1Routes.listNamespaces, anyone, (request) => ok(listNamespaces(store, request))),
-    read(v1Routes.readNamespace, anyone, (request) => readNamespace(store, request)),
+    read(v1Routes.listNamespaces, allowAll, (request) => ok(listNamespaces(store, request))),
+    read(v1Routes.readNamespace, allowAll, (request) => readNamespace(store, request)),
     write(v1Routes.writeNamespace, management, async (request) => {
-      const body = requiredBody(request.body)
+      const body = requireBody(request.body)
       return body.ok ? storeNamespace(context, request.caller, body.value) : body
     }),
     write(v1Routes.writeNamespaceByName, management, async ({ params, ...request }) => {
-      const body = requiredBody(request.body)
+      const body = requireBody(request.body)
       if (!body.ok) return body
       // The path contains the name; a body may omit it.
       const Name = body.value.Name ?? params.namespace_name
@@ -40,9 +39,9 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
         return err(refusal('invalid-input', 'Namespace name does not match request path'))
       return storeNamespace(context, request.caller, { ...body.value, Name })
     }),
-    write(v1Routes.deleteNamespace, management, async ({ caller, params, secret }) => {
-      const deleted = await deleteNamespace(context, caller, params.namespace_name, secret ?? '')
-      return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+    write(v1Routes.deleteNamespace, management, async ({ caller, params, token }) => {
+      const deleted = await deleteNamespace(context, caller, params.namespace_name, token ?? '')
+      return deleted.ok ? ok({ index: deleted.value.index, response: EMPTY_RESPONSE }) : deleted
     }),
   ]
 }
@@ -51,20 +50,20 @@ async function storeNamespace(
   context: WorkloadContext,
   author: Author,
   request: NamespaceRequest,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const written = await writeNamespace(context, author, request)
-  return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+  return written.ok ? ok({ index: written.value.index, response: EMPTY_RESPONSE }) : written
 }
 
 /** Lists the namespaces in which the caller has a permission; empty if it has none anywhere. */
 function listNamespaces(
   store: Store,
-  { caller, query }: RequestOf<typeof v1Routes.listNamespaces>,
-): ReadPlan {
+  { caller, query }: V1Request<typeof v1Routes.listNamespaces>,
+): WatchedRead {
   const { namespaces } = store.tables
   return listRows(namespaces, () => ({
-    walk: visible(walkKeys(namespaces, query.prefix ?? ''), (row) =>
-      caller.grants.seesNamespace(row.Name),
+    scan: filterVisible(scanByKey(namespaces, query.prefix ?? ''), (row) =>
+      caller.grants.canSeeNamespace(row.Name),
     ),
     query: {},
     filter: {},
@@ -74,9 +73,9 @@ function listNamespaces(
 
 function readNamespace(
   store: Store,
-  { caller, params }: RequestOf<typeof v1Routes.readNamespace>,
-): Result<ReadPlan, Refusal> {
+  { caller, params }: V1Request<typeof v1Routes.readNamespace>,
+): Result<WatchedRead, Refusal> {
   const name = params.namespace_name
-  if (!caller.grants.seesNamespace(name)) return err(PERMISSION_DENIED)
-  return ok(readRow(store.tables.namespaces, { key: name, missing: NAMESPACE_NOT_FOUND }))
+  if (!caller.grants.canSeeNamespace(name)) return err(PERMISSION_DENIED)
+  return ok(readRow(store.tables.namespaces, { key: name, notFound: NAMESPACE_NOT_FOUND }))
 }

@@ -1,7 +1,7 @@
 import { NodePool, v1Routes, type NodePoolRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import {
@@ -12,39 +12,47 @@ import {
   type RequestCaller,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY } from '../answer.ts'
+import { EMPTY_RESPONSE } from '../response.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type WriteResult,
 } from './endpoint.ts'
-import { jobList, walkJobs } from './job-list.ts'
-import { listAnswer, type ListOptions } from './list-answer.ts'
-import { LIST_JOBS, scopeOf, watchTables } from './namespace-scope.ts'
+import { jobList, scanJobs } from './job-list.ts'
+import {
+  listResponse,
+  type ListOptions,
+  filterVisible,
+  scanIndexByKey,
+  scanByKey,
+  listRows,
+  readRow,
+  LIST_JOBS,
+  requestScope,
+  watchTables,
+} from './reads.ts'
 import { nodeList } from './nodes.ts'
-import { requiredBody } from './required-body.ts'
-import { anyone, both, inNamespace, nodeRead, somePool } from './requirements.ts'
-import { listRows, readRow } from './row-reads.ts'
-import { visible, walkGroupKeys, walkKeys } from './walks.ts'
+import { requireBody } from './errors.ts'
+import { allowAll, requireAll, inNamespace, nodeRead, anyNodePool } from './access.ts'
 
-const POOL_FILTER = { kinds: fieldKindsFromSchema(NodePool) }
+const POOL_FILTER = { rowType: fieldTypeFromSchema(NodePool) }
 
 export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
-    read(v1Routes.listNodePools, anyone, (request) => ok(listPools(store, request))),
-    read(v1Routes.readNodePool, somePool('read'), ({ caller, params }) =>
+    read(v1Routes.listNodePools, allowAll, (request) => ok(listPools(store, request))),
+    read(v1Routes.readNodePool, anyNodePool('read'), ({ caller, params }) =>
       readPool(store, caller, params.pool_name),
     ),
-    write(v1Routes.writeNodePool, somePool('write'), async ({ caller, ...request }) => {
-      const body = requiredBody(request.body)
+    write(v1Routes.writeNodePool, anyNodePool('write'), async ({ caller, ...request }) => {
+      const body = requireBody(request.body)
       return body.ok ? storePool(context, caller, body.value) : body
     }),
-    write(v1Routes.writeNodePoolByName, somePool('write'), async ({ params, ...request }) => {
-      const body = requiredBody(request.body)
+    write(v1Routes.writeNodePoolByName, anyNodePool('write'), async ({ params, ...request }) => {
+      const body = requireBody(request.body)
       if (!body.ok) return body
       // The path contains the name; a body may omit it.
       const Name = body.value.Name || params.pool_name
@@ -52,16 +60,18 @@ export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[]
         return err(refusal('invalid-input', 'Node pool name does not match request path'))
       return storePool(context, request.caller, { ...body.value, Name })
     }),
-    write(v1Routes.deleteNodePool, somePool('delete'), async ({ caller, params, secret }) => {
+    write(v1Routes.deleteNodePool, anyNodePool('delete'), async ({ caller, params, token }) => {
       if (!caller.grants.nodePool(params.pool_name, 'delete')) return err(PERMISSION_DENIED)
-      const deleted = await deleteNodePool(context, caller, params.pool_name, secret ?? '')
-      return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+      const deleted = await deleteNodePool(context, caller, params.pool_name, token ?? '')
+      return deleted.ok ? ok({ index: deleted.value.index, response: EMPTY_RESPONSE }) : deleted
     }),
-    read(v1Routes.listNodePoolNodes, both(somePool('read'), nodeRead), (request) =>
+    read(v1Routes.listNodePoolNodes, requireAll(anyNodePool('read'), nodeRead), (request) =>
       listNodes(store, request),
     ),
-    read(v1Routes.listNodePoolJobs, both(somePool('read'), inNamespace('list-jobs')), (request) =>
-      listJobs(store, request),
+    read(
+      v1Routes.listNodePoolJobs,
+      requireAll(anyNodePool('read'), inNamespace('list-jobs')),
+      (request) => listJobs(store, request),
     ),
   ]
 }
@@ -70,20 +80,20 @@ async function storePool(
   context: WorkloadContext,
   caller: RequestCaller,
   request: NodePoolRequest,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   if (!caller.grants.nodePool(request.Name ?? '', 'write')) return err(PERMISSION_DENIED)
   const written = await writeNodePool(context, caller, request)
-  return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+  return written.ok ? ok({ index: written.value.index, response: EMPTY_RESPONSE }) : written
 }
 
 /** Lists the pools that the caller may read; empty if it may read none. */
 function listPools(
   { tables }: Store,
-  { caller, query }: RequestOf<typeof v1Routes.listNodePools>,
-): ReadPlan {
+  { caller, query }: V1Request<typeof v1Routes.listNodePools>,
+): WatchedRead {
   const { node_pools } = tables
   return listRows(node_pools, () => ({
-    walk: visible(walkKeys(node_pools, query.prefix ?? ''), (row) =>
+    scan: filterVisible(scanByKey(node_pools, query.prefix ?? ''), (row) =>
       caller.grants.nodePool(row.Name, 'read'),
     ),
     query,
@@ -92,20 +102,26 @@ function listPools(
   }))
 }
 
-function readPool({ tables }: Store, { grants }: Caller, name: string): Result<ReadPlan, Refusal> {
+function readPool(
+  { tables }: Store,
+  { grants }: Caller,
+  name: string,
+): Result<WatchedRead, Refusal> {
   if (!grants.nodePool(name, 'read')) return err(PERMISSION_DENIED)
-  return ok(readRow(tables.node_pools, { key: name, missing: NODE_POOL_NOT_FOUND }))
+  return ok(readRow(tables.node_pools, { key: name, notFound: NODE_POOL_NOT_FOUND }))
 }
 
 /** Lists the nodes of a pool; `all` contains every node. */
 function listNodes(
   store: Store,
-  { caller, params, query }: RequestOf<typeof v1Routes.listNodePoolNodes>,
-): Result<ReadPlan, Refusal> {
+  { caller, params, query }: V1Request<typeof v1Routes.listNodePoolNodes>,
+): Result<WatchedRead, Refusal> {
   const { nodes } = store.tables
   const pool = params.pool_name
   const walk =
-    pool === ALL_POOLS ? walkKeys(nodes, '') : walkGroupKeys(nodes, { index: 'pool', group: pool })
+    pool === ALL_POOLS
+      ? scanByKey(nodes, '')
+      : scanIndexByKey(nodes, { index: 'pool', group: pool })
   const watched = { index: () => nodes.lastIndex, watch: [{ table: 'nodes' }] }
   return listOfPool(store, { caller, pool, query, watched }, () => nodeList(walk, query))
 }
@@ -113,8 +129,8 @@ function listNodes(
 /** Lists the jobs that name the pool; those that name `all` are listed only there. */
 function listJobs(
   store: Store,
-  request: RequestOf<typeof v1Routes.listNodePoolJobs>,
-): Result<ReadPlan, Refusal> {
+  request: V1Request<typeof v1Routes.listNodePoolJobs>,
+): Result<WatchedRead, Refusal> {
   const { caller, namespace, params, query } = request
   const pool = params.pool_name
   const selection = {
@@ -124,8 +140,8 @@ function listJobs(
     filter: query.filter,
     mayList: (one: string) => caller.grants.allows(one, 'list-jobs'),
   }
-  const list = (): ListOptions<string> => jobList(store, walkJobs(store, selection), query)
-  const watched = watchTables(store, ['jobs', 'job_summaries'], scopeOf(request, LIST_JOBS))
+  const list = (): ListOptions<string> => jobList(store, scanJobs(store, selection), query)
+  const watched = watchTables(store, ['jobs', 'job_summaries'], requestScope(request, LIST_JOBS))
   return listOfPool(store, { caller, pool, query, watched }, list)
 }
 
@@ -134,7 +150,7 @@ interface PoolListRequest {
   readonly pool: string
   readonly query: { readonly prefix?: string | undefined }
   /** The watched index and tables of the list. */
-  readonly watched: Pick<ReadPlan, 'index' | 'watch'>
+  readonly watched: Pick<WatchedRead, 'index' | 'watch'>
 }
 
 /**
@@ -144,14 +160,14 @@ function listOfPool<Row>(
   { tables }: Store,
   { caller, pool, query, watched }: PoolListRequest,
   list: () => ListOptions<Row>,
-): Result<ReadPlan, Refusal> {
+): Result<WatchedRead, Refusal> {
   if ((query.prefix ?? '') !== '')
     return err(refusal('invalid-input', 'prefix argument not allowed'))
   if (!caller.grants.nodePool(pool, 'read')) return err(PERMISSION_DENIED)
   return ok({
     index: watched.index,
     watch: [{ table: 'node_pools', key: pool }, ...watched.watch],
-    answer: (yieldTurn) =>
-      tables.node_pools.has(pool) ? listAnswer(list(), yieldTurn) : err(NODE_POOL_NOT_FOUND),
+    respond: (yieldTurn) =>
+      tables.node_pools.has(pool) ? listResponse(list(), yieldTurn) : err(NODE_POOL_NOT_FOUND),
   })
 }

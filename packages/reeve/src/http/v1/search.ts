@@ -8,53 +8,53 @@ import {
   type SearchResult,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, type Answer } from '../answer.ts'
-import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
-import { requiredBody } from './required-body.ts'
-import { anyRight } from './requirements.ts'
-import { responseMeta } from './response-meta.ts'
-import { originOf } from '../slices.ts'
+import { json, type HttpResponse } from '../response.ts'
+import { read, type Endpoint, type WatchedRead } from './endpoint.ts'
+import { requireBody } from './errors.ts'
+import { anyPermission } from './access.ts'
+import { responseMeta } from './responses.ts'
+import { workOrigin } from '../list-page.ts'
 
-/** Which contexts a caller may search is decided for each of them. */
+/** Returns the search routes. The use case decides which contexts the caller may search. */
 export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   const { tables } = store
   return [
-    read(v1Routes.search, anyRight, ({ caller, namespace, ...request }) => {
-      const body = requiredBody(request.body)
+    read(v1Routes.search, anyPermission, ({ caller, namespace, ...request }) => {
+      const body = requireBody(request.body)
       if (!body.ok) return body
       const { Prefix, Context } = body.value
       const scope = { tables, caller, namespace }
-      const prefix = { text: Prefix ?? '', context: Context ?? '', origin: originOf(request) }
-      return ok(planOf(store, () => searchPrefix(scope, prefix)))
+      const prefix = { text: Prefix ?? '', context: Context ?? '', origin: workOrigin(request) }
+      return ok(searchPlan(store, () => searchPrefix(scope, prefix)))
     }),
-    read(v1Routes.fuzzySearch, anyRight, ({ caller, namespace, ...request }) => {
-      const body = requiredBody(request.body)
+    read(v1Routes.fuzzySearch, anyPermission, ({ caller, namespace, ...request }) => {
+      const body = requireBody(request.body)
       if (!body.ok) return body
       const fuzzy = {
         text: body.value.Text ?? '',
         context: body.value.Context ?? '',
-        origin: originOf(request),
+        origin: workOrigin(request),
       }
-      return ok(planOf(store, () => searchFuzzy({ tables, caller, namespace }, fuzzy)))
+      return ok(searchPlan(store, () => searchFuzzy({ tables, caller, namespace }, fuzzy)))
     }),
   ]
 }
 
 type Search<Match> = () => Promise<Result<SearchResult<Match>, Refusal>>
 
-/** Any table may be searched, so that an answer waits for all that was written. */
-function planOf<Match>(store: Store, search: Search<Match>): ReadPlan {
+/** A search may cover any table, so the response waits until the whole state is durable. */
+function searchPlan<Match>(store: Store, search: Search<Match>): WatchedRead {
   return {
     index: () => store.index,
     watch: [{ table: 'jobs' }],
-    answer: async () => {
+    respond: async () => {
       const found = await search()
-      return found.ok ? ok(answerOf(store, found.value)) : found
+      return found.ok ? ok(searchResponse(store, found.value)) : found
     },
   }
 }
 
-function answerOf<Match>({ tables }: Store, found: SearchResult<Match>): Answer {
+function searchResponse<Match>({ tables }: Store, found: SearchResult<Match>): HttpResponse {
   const index = Math.max(1, ...found.tables.map((name) => tables[name].lastIndex))
   const body = {
     Matches: Object.fromEntries(found.matches),

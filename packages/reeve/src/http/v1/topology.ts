@@ -2,46 +2,45 @@ import { Node, v1Routes, type TopologyNode } from '@reeve/contract'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { nodeView, type NodeRow, type Refusal } from '../../model/index.ts'
 import type { Store, Table } from '../../state/index.ts'
-import { NodeLoads, type WorkloadContext } from '../../workload/index.ts'
-import { jsonItems, type Answer } from '../answer.ts'
-import { buildPage } from '../list-page.ts'
-import { slicesOf } from '../slices.ts'
-import { read, type Endpoint, type RequestOf } from './endpoint.ts'
-import { nodeRead } from './requirements.ts'
-import { walkKeys, type Walk } from './walks.ts'
+import { NodeLoadCache, type WorkloadContext } from '../../workload/index.ts'
+import { jsonItems, type HttpResponse } from '../response.ts'
+import { buildPage, sliceOptions } from '../list-page.ts'
+import { read, type Endpoint, type V1Request } from './endpoint.ts'
+import { nodeRead } from './access.ts'
+import { scanByKey, type RowScan } from './reads.ts'
 
-const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
+const NODE_FILTER = { rowType: fieldTypeFromSchema(Node), hidden: ['SecretID'] }
 
-type Request = RequestOf<typeof v1Routes.listTopology>
+type TopologyRequest = V1Request<typeof v1Routes.listTopology>
 
 /** Returns the route with the data for a picture of the whole cluster, as compact as possible. */
 export function topologyEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   const { nodes, allocations } = store.tables
-  const loads = new NodeLoads(store)
+  const loads = new NodeLoadCache(store)
   return [
     read(v1Routes.listTopology, nodeRead, (request) =>
       ok({
         index: () => Math.max(nodes.lastIndex, allocations.lastIndex),
         watch: [{ table: 'nodes' }, { table: 'allocations' }],
-        answer: () => topology(store, loads, request),
+        respond: () => topologyResponse(store, loads, request),
       }),
     ),
   ]
 }
 
-async function topology(
+async function topologyResponse(
   { tables: { nodes } }: Store,
-  loads: NodeLoads,
-  request: Request,
-): Promise<Result<Answer, Refusal>> {
+  loads: NodeLoadCache,
+  request: TopologyRequest,
+): Promise<Result<HttpResponse, Refusal>> {
   const { query } = request
-  const slices = slicesOf(request.yieldTurn)
+  const slices = sliceOptions(request.yieldTurn)
   const page = await buildPage(
     {
-      ...(query.node === undefined ? walkKeys(nodes, '') : walkNamed(nodes, query.node)),
+      ...(query.node === undefined ? scanByKey(nodes, '') : scanNamedNodes(nodes, query.node)),
       filterOptions: NODE_FILTER,
       filterView: nodeView,
       // Only the IDs of the page are selected here: its nodes may have more allocations than fit
@@ -52,40 +51,45 @@ async function topology(
     slices,
   )
   if (!page.ok) return page
-  const texts = await runInSlices(nodeTexts(nodes, page.value.items, { loads, request }), slices)
+  const texts = await runInSlices(renderNodes(nodes, page.value.items, { loads, request }), slices)
   return ok(jsonItems(texts, page.value.nextToken))
 }
 
-function* nodeTexts(
+function* renderNodes(
   nodes: Table<NodeRow>,
   ids: readonly string[],
-  { loads, request }: { readonly loads: NodeLoads; readonly request: Request },
+  { loads, request }: { readonly loads: NodeLoadCache; readonly request: TopologyRequest },
 ): Steps<readonly string[]> {
-  const texts: string[] = []
+  const items: string[] = []
   for (const id of ids) {
     // The node may have been deleted since the page was selected.
     const row = nodes.find(id)
-    if (row !== undefined) texts.push(JSON.stringify(shown(row, loads, request)))
+    if (row !== undefined) items.push(JSON.stringify(topologyNode(row, loads, request)))
     yield
   }
-  return texts
+  return items
 }
 
-function walkNamed(nodes: Table<NodeRow>, named: readonly string[]): Walk<NodeRow> {
+function scanNamedNodes(nodes: Table<NodeRow>, named: readonly string[]): RowScan<NodeRow> {
   const ids = [...new Set(named)].filter((id) => nodes.has(id)).toSorted(compareText)
-  function* walk(from: string | undefined, reverse: boolean): Generator<NodeRow> {
-    const isDue = (id: string): boolean => from === undefined || (reverse ? id <= from : id >= from)
+  function* scan(from: string | undefined, reverse: boolean): Generator<NodeRow> {
+    const isInRange = (id: string): boolean =>
+      from === undefined || (reverse ? id <= from : id >= from)
     for (const id of reverse ? ids.toReversed() : ids) {
-      const row = isDue(id) ? nodes.find(id) : undefined
+      const row = isInRange(id) ? nodes.find(id) : undefined
       if (row !== undefined) yield row
     }
   }
-  return { walk, tokenOf: ({ ID }) => ID }
+  return { scan, tokenOf: ({ ID }) => ID }
 }
 
 /** Returns a node with the allocations of namespaces that the caller may read. */
-function shown(row: NodeRow, loads: NodeLoads, { caller }: Request): TopologyNode {
-  const { NodeResources: has, ReservedResources: keeps } = row
+function topologyNode(
+  row: NodeRow,
+  loads: NodeLoadCache,
+  { caller }: TopologyRequest,
+): TopologyNode {
+  const { NodeResources: resources, ReservedResources: reserved } = row
   return {
     ID: row.ID,
     Name: row.Name,
@@ -94,8 +98,8 @@ function shown(row: NodeRow, loads: NodeLoads, { caller }: Request): TopologyNod
     Status: row.Status,
     SchedulingEligibility: row.SchedulingEligibility,
     Drain: row.Drain,
-    CPU: has.Cpu.CpuShares - keeps.Cpu.CpuShares,
-    MemoryMB: has.Memory.MemoryMB - keeps.Memory.MemoryMB,
-    Loads: loads.of(row.ID).filter((load) => caller.grants.allows(load.Namespace, 'read-job')),
+    CPU: resources.Cpu.CpuShares - reserved.Cpu.CpuShares,
+    MemoryMB: resources.Memory.MemoryMB - reserved.Memory.MemoryMB,
+    Loads: loads.loadsOf(row.ID).filter((load) => caller.grants.allows(load.Namespace, 'read-job')),
   }
 }

@@ -2,7 +2,7 @@ import { v1Routes, VariableMetadata, type VariableRequest } from '@reeve/contrac
 import type { Caller } from '../../acl/index.ts'
 import { pathAsRequested, canonicalPath, type HttpAliases } from '../../compat/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import {
   PERMISSION_DENIED,
   refusal,
@@ -20,24 +20,31 @@ import {
   type LockOperation,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, type Answer } from '../answer.ts'
-import { ERROR_CODE_HEADER } from '../error-codes.ts'
+import { json, type HttpResponse, ERROR_CODE_HEADER } from '../response.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Requirement,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type AccessRule,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { namespaceScope, scopeOf, watchTables, type NamespaceRight } from './namespace-scope.ts'
-import { requiredBody } from './required-body.ts'
-import { listWatched, readRow } from './row-reads.ts'
-import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
+import {
+  namespaceScope,
+  requestScope,
+  watchTables,
+  type NamespacePermission,
+  filterVisible,
+  listWatched,
+  NAMESPACED_KEY_CODEC,
+  readRow,
+  scanByKey,
+} from './reads.ts'
+import { requireBody } from './errors.ts'
 
-const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
+const METADATA_FILTER = { rowType: fieldTypeFromSchema(VariableMetadata) }
 
 /**
  * Returns the routes of variables. Permissions depend on the path of a variable, which each handler
@@ -49,17 +56,17 @@ export function variableEndpoints(
 ): readonly Endpoint[] {
   const namesFor = (requested: string): PathNames => pathNames(directories, requested)
   return [
-    read(v1Routes.listVariables, somewhere('list'), (request) =>
+    read(v1Routes.listVariables, inNamespaceAnyPath('list'), (request) =>
       ok(listVariables(context.store, request, namesFor(request.query.prefix ?? ''))),
     ),
-    read(v1Routes.readVariable, somewhere('read'), (request) =>
+    read(v1Routes.readVariable, inNamespaceAnyPath('read'), (request) =>
       readVariable(context, request, namesFor(request.params.path)),
     ),
-    write(v1Routes.writeVariable, anywhere('write'), (request) =>
-      change(context, request, namesFor(request.params.path)),
+    write(v1Routes.writeVariable, inAnyNamespace('write'), (request) =>
+      writeVariableRoute(context, request, namesFor(request.params.path)),
     ),
-    write(v1Routes.deleteVariable, anywhere('destroy'), (request) =>
-      destroy(context, request, namesFor(request.params.path)),
+    write(v1Routes.deleteVariable, inAnyNamespace('destroy'), (request) =>
+      deleteVariableRoute(context, request, namesFor(request.params.path)),
     ),
   ]
 }
@@ -84,52 +91,55 @@ function pathNames(directories: Directories, requested: string): PathNames {
 
 type Capability = 'list' | 'read' | 'write' | 'destroy'
 
-function somewhere(capability: Capability): Requirement {
-  return ({ grants }, { namespace }) => grants.variableSomewhere(namespace, capability)
+function inNamespaceAnyPath(capability: Capability): AccessRule {
+  return ({ grants }, { namespace }) => grants.allowsAnyVariable(namespace, capability)
 }
 
 /** Requires the capability in any namespace: the body may name it. */
-function anywhere(capability: Capability): Requirement {
-  return ({ grants }) => grants.variableSomewhere('*', capability)
+function inAnyNamespace(capability: Capability): AccessRule {
+  return ({ grants }) => grants.allowsAnyVariable('*', capability)
 }
 
 /** Permission on some path of the namespace; each variable is checked separately. */
-const LIST_VARIABLES: NamespaceRight = {
+const LIST_VARIABLES: NamespacePermission = {
   name: 'list variables',
-  isHeld: (grants, namespace) => grants.variableSomewhere(namespace, 'list'),
+  isGranted: (grants, namespace) => grants.allowsAnyVariable(namespace, 'list'),
 }
 
 function listVariables(
   store: Store,
-  request: RequestOf<typeof v1Routes.listVariables>,
+  request: V1Request<typeof v1Routes.listVariables>,
   { path: prefix, asRequested }: PathNames,
-): ReadPlan {
+): WatchedRead {
   const { caller, namespace, query } = request
   const { variables } = store.tables
   const low = namespace === '*' ? '' : namespacedKey(namespace, prefix)
   const isVisible = ({ Namespace, Path }: VariableRow): boolean =>
     Path.startsWith(prefix) && caller.grants.variable(Namespace, Path, 'list')
-  return listWatched(watchTables(store, ['variables'], scopeOf(request, LIST_VARIABLES)), () => ({
-    walk: visible(walkKeys(variables, low, NAMESPACED_TOKEN), isVisible),
-    query,
-    filter: FILTER,
-    filterView: (row) => metadataFor(caller, row, asRequested),
-    stub: (row) => metadataFor(caller, row, asRequested),
-  }))
+  return listWatched(
+    watchTables(store, ['variables'], requestScope(request, LIST_VARIABLES)),
+    () => ({
+      scan: filterVisible(scanByKey(variables, low, NAMESPACED_KEY_CODEC), isVisible),
+      query,
+      filter: METADATA_FILTER,
+      filterView: (row) => metadataFor(caller, row, asRequested),
+      stub: (row) => metadataFor(caller, row, asRequested),
+    }),
+  )
 }
 
 function readVariable(
   context: WorkloadContext,
-  { caller, namespace }: RequestOf<typeof v1Routes.readVariable>,
+  { caller, namespace }: V1Request<typeof v1Routes.readVariable>,
   { path, asRequested }: PathNames,
-): Result<ReadPlan, Refusal> {
+): Result<WatchedRead, Refusal> {
   if (!caller.grants.variable(namespace, path, 'read')) return err(PERMISSION_DENIED)
   return ok(
     readRow(context.store.tables.variables, {
       key: namespacedKey(namespace, path),
-      missing: VARIABLE_NOT_FOUND,
+      notFound: VARIABLE_NOT_FOUND,
       missingIndex: () => context.store.indexIn('variables', namespaceScope(namespace)),
-      show: (row) => shown(context, caller, row, asRequested),
+      render: (row) => variableWithItems(context, caller, row, asRequested),
     }),
   )
 }
@@ -143,7 +153,7 @@ function metadataFor(
   return { ...metadata, Path: asRequested(row.Path) }
 }
 
-function shown(
+function variableWithItems(
   { sealer }: WorkloadContext,
   caller: Caller,
   row: VariableRow,
@@ -152,16 +162,16 @@ function shown(
   return { ...metadataFor(caller, row, asRequested), Items: openItems(sealer, row) }
 }
 
-async function change(
+async function writeVariableRoute(
   context: WorkloadContext,
-  { caller, query, body: given }: WriteRequestOf<typeof v1Routes.writeVariable>,
+  { caller, query, body: rawBody }: WriteRequestOf<typeof v1Routes.writeVariable>,
   { path, canonical, asRequested }: PathNames,
-): Promise<Result<Written, Refusal>> {
-  const cas = casOf(query.cas)
+): Promise<Result<WriteResult, Refusal>> {
+  const cas = parseCas(query.cas)
   if (!cas.ok) return cas
-  const lock = lockOf(query)
+  const lock = parseLockOperation(query)
   if (!lock.ok) return lock
-  const required = requiredBody(given)
+  const required = requireBody(rawBody)
   if (!required.ok) return required
   const body = required.value
   const namespace = query.namespace || body.Namespace || 'default'
@@ -174,35 +184,35 @@ async function change(
   if (!written.ok) return written
   const { kind, row, index } = written.value
   if (kind === 'conflict' || row === undefined)
-    return ok({ index, answer: conflictAnswer(context, caller, { target, row, asRequested }) })
+    return ok({ index, response: conflictResponse(context, caller, { target, row, asRequested }) })
   const metadata = metadataFor(caller, row, asRequested)
   // Only the lock is written, so the variable need not be returned.
   if (lock.value === 'renew' || lock.value === 'release')
-    return ok({ index, answer: json(metadata) })
+    return ok({ index, response: json(metadata) })
   // A caller that has just written the items may see them; one that only acquired a lock needs
   // permission.
   const mayRead = caller.grants.variable(namespace, row.Path, 'read') || hasItems(body)
   const Items = mayRead ? openItems(context.sealer, row) : {}
-  return ok({ index, answer: json({ ...metadata, Items }) })
+  return ok({ index, response: json({ ...metadata, Items }) })
 }
 
 function hasItems({ Items }: VariableRequest): boolean {
   return Items !== undefined && Items !== null
 }
 
-async function destroy(
+async function deleteVariableRoute(
   context: WorkloadContext,
   { caller, namespace, query }: WriteRequestOf<typeof v1Routes.deleteVariable>,
   { path, asRequested }: PathNames,
-): Promise<Result<Written, Refusal>> {
-  const cas = casOf(query.cas)
+): Promise<Result<WriteResult, Refusal>> {
+  const cas = parseCas(query.cas)
   if (!cas.ok) return cas
   const target = { namespace, path, cas: cas.value }
   const deleted = await deleteVariable(context, caller, target)
   if (!deleted.ok) return deleted
   const { kind, row, index } = deleted.value
-  if (kind === 'done') return ok({ index, answer: { status: 204, body: { kind: 'empty' } } })
-  return ok({ index, answer: conflictAnswer(context, caller, { target, row, asRequested }) })
+  if (kind === 'done') return ok({ index, response: { status: 204, body: { kind: 'empty' } } })
+  return ok({ index, response: conflictResponse(context, caller, { target, row, asRequested }) })
 }
 
 interface Conflict {
@@ -212,27 +222,27 @@ interface Conflict {
 }
 
 /** Returns the conflicting variable, with its values if the caller may read them. */
-function conflictAnswer(
+function conflictResponse(
   context: WorkloadContext,
   caller: Caller,
   { target, row, asRequested }: Conflict,
-): Answer {
+): HttpResponse {
   const { namespace, path } = target
   const mayRead = caller.grants.variable(namespace, path, 'read')
   const current =
     row === undefined
-      ? { Namespace: namespace, Path: asRequested(path), ...NEVER }
+      ? { Namespace: namespace, Path: asRequested(path), ...MISSING_METADATA }
       : mayRead
-        ? shown(context, caller, row, asRequested)
+        ? variableWithItems(context, caller, row, asRequested)
         : metadataFor(caller, row, asRequested)
   const headers = { [ERROR_CODE_HEADER]: 'index-conflict' satisfies RefusalCode }
   return { ...json(current), status: 409, headers }
 }
 
 /** Metadata of a variable that does not exist. */
-const NEVER = { CreateIndex: 0, CreateTime: 0, ModifyIndex: 0, ModifyTime: 0 }
+const MISSING_METADATA = { CreateIndex: 0, CreateTime: 0, ModifyIndex: 0, ModifyTime: 0 }
 
-function casOf(text: string | undefined): Result<number | undefined, Refusal> {
+function parseCas(text: string | undefined): Result<number | undefined, Refusal> {
   if (text === undefined) return ok(undefined)
   const cas = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(cas)) return ok(cas)
@@ -242,10 +252,10 @@ function casOf(text: string | undefined): Result<number | undefined, Refusal> {
 
 const LOCK_OPERATIONS = ['acquire', 'renew', 'release'] as const satisfies readonly LockOperation[]
 
-function lockOf(
+function parseLockOperation(
   query: WriteRequestOf<typeof v1Routes.writeVariable>['query'],
 ): Result<LockOperation | undefined, Refusal> {
-  const asked = LOCK_OPERATIONS.filter((name) => query[`lock-${name}`] !== undefined)
-  if (asked.length <= 1) return ok(asked[0])
-  return err(refusal('invalid-input', 'only one operation on a lock can be asked for at once'))
+  const operations = LOCK_OPERATIONS.filter((name) => query[`lock-${name}`] !== undefined)
+  if (operations.length <= 1) return ok(operations[0])
+  return err(refusal('invalid-input', 'only one lock operation can be requested at once'))
 }

@@ -11,56 +11,65 @@ import {
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { allocationStub, refusal, volumePluginsOf, type Refusal } from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import {
   deleteHostVolume,
   HOST_VOLUME_NOT_FOUND,
-  mountersOf,
-  VolumeWrites,
+  mountingAllocations,
+  VolumeWriteQueue,
   writeHostVolume,
-  type VolumeHost,
+  type HostVolumeDeps,
 } from '../../workload/index.ts'
-import { EMPTY, json } from '../answer.ts'
-import { collectRows } from '../list-page.ts'
-import { slicesOf } from '../slices.ts'
-import type { ClientHost } from './client-allocations.ts'
+import { EMPTY_RESPONSE, json } from '../response.ts'
+import { collectRows, sliceOptions } from '../list-page.ts'
+import type { NodeRouteDeps } from './client-operations.ts'
 import {
   read,
   write,
   type Endpoint,
-  type ReadPlan,
-  type RequestOf,
-  type Requirement,
-  type Written,
+  type WatchedRead,
+  type V1Request,
+  type AccessRule,
+  type WriteResult,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { nodeAnswer } from './node-answer.ts'
-import { namespaceScope, scopeOf, watchTables, type NamespaceRight } from './namespace-scope.ts'
-import { requiredBody } from './required-body.ts'
-import { inNamespace, somewhere } from './requirements.ts'
-import { listWatched } from './row-reads.ts'
-import { NAMESPACED_TOKEN, visible, walkGroupKeys, walkKeys, type Walk } from './walks.ts'
+import { nodeRpc } from './node-rpc.ts'
+import {
+  namespaceScope,
+  requestScope,
+  watchTables,
+  type NamespacePermission,
+  filterVisible,
+  listWatched,
+  NAMESPACED_KEY_CODEC,
+  type RowScan,
+  scanByKey,
+  scanIndexByKey,
+} from './reads.ts'
+import { requireBody } from './errors.ts'
+import { inNamespace, inAnyNamespace } from './access.ts'
 
-const askMade = nodeAnswer(MadeVolume)
+const requestVolume = nodeRpc(MadeVolume)
 
-const FILTER = { kinds: fieldKindsFromSchema(HostVolumeRecord) }
+const VOLUME_FILTER = { rowType: fieldTypeFromSchema(HostVolumeRecord) }
 
-const READ_VOLUME: NamespaceRight = {
+const READ_VOLUME: NamespacePermission = {
   name: 'host-volume-read',
-  isHeld: (grants, namespace) => grants.allows(namespace, 'host-volume-read'),
+  isGranted: (grants, namespace) => grants.allows(namespace, 'host-volume-read'),
 }
 
 /** Returns the routes of dynamic host volumes and their plugins. */
-export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endpoint[] {
+export function volumeEndpoints({ context, gateway }: NodeRouteDeps): readonly Endpoint[] {
   const { store } = context
-  const plugins = new PluginCounts(store.tables)
-  const host: VolumeHost = {
+  const plugins = new PluginCountCache(store.tables)
+  const host: HostVolumeDeps = {
     context,
     gateway,
-    writes: new VolumeWrites(),
-    askMade: (nodeId, request, deadlineMs) => askMade(gateway, { nodeId, request, deadlineMs }),
+    writeQueue: new VolumeWriteQueue(),
+    requestVolume: (nodeId, request, deadlineMs) =>
+      requestVolume(gateway, { nodeId, request, deadlineMs }),
   }
   return [
     read(v1Routes.listVolumes, inNamespace('host-volume-read'), (request) =>
@@ -71,10 +80,10 @@ export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endp
       ok(readVolume(store, request)),
     ),
     // The body names the namespace.
-    write(v1Routes.createHostVolume, somewhere('host-volume-create'), (request) =>
+    write(v1Routes.createHostVolume, inAnyNamespace('host-volume-create'), (request) =>
       writeVolume(host, request, 'created'),
     ),
-    write(v1Routes.registerHostVolume, somewhere('host-volume-register'), (request) =>
+    write(v1Routes.registerHostVolume, inAnyNamespace('host-volume-register'), (request) =>
       writeVolume(host, request, 'registered'),
     ),
     write(v1Routes.deleteHostVolume, inNamespace('host-volume-delete'), (request) =>
@@ -86,10 +95,10 @@ export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endp
   ]
 }
 
-const mayListPlugins: Requirement = ({ grants }) => grants.plugin('list')
+const mayListPlugins: AccessRule = ({ grants }) => grants.plugin('list')
 
 /** Parses the parameter `type`; false for `csi`, of which there are no volumes or plugins. */
-function asksForHost(type = ''): Result<boolean, Refusal> {
+function includesHostVolumes(type = ''): Result<boolean, Refusal> {
   if (type === '' || type === 'host') return ok(true)
   if (type === 'csi') return ok(false)
   return err(refusal('invalid-input', 'type must be "host" or "csi"'))
@@ -97,40 +106,40 @@ function asksForHost(type = ''): Result<boolean, Refusal> {
 
 function listVolumes(
   store: Store,
-  request: RequestOf<typeof v1Routes.listVolumes>,
-): Result<ReadPlan, Refusal> {
+  request: V1Request<typeof v1Routes.listVolumes>,
+): Result<WatchedRead, Refusal> {
   const { caller, query } = request
-  const asks = asksForHost(query.type)
-  if (!asks.ok) return asks
+  const includesHost = includesHostVolumes(query.type)
+  if (!includesHost.ok) return includesHost
   const { prefix = '', node_id: node, node_pool: pool, plugin_id: plugin } = query
   const isVisible = (row: VolumeRow): boolean =>
-    asks.value &&
+    includesHost.value &&
     row.ID.startsWith(prefix) &&
     (!node || row.NodeID === node) &&
     (!pool || row.NodePool === pool) &&
     (!plugin || row.PluginID === plugin) &&
     (request.namespace === '*' || row.Namespace === request.namespace) &&
     caller.grants.allows(row.Namespace, 'host-volume-read')
-  const watched = watchTables(store, ['host_volumes'], scopeOf(request, READ_VOLUME))
+  const watched = watchTables(store, ['host_volumes'], requestScope(request, READ_VOLUME))
   return ok(
     listWatched(watched, () => ({
-      walk: visible(walkOf(store, request.namespace, query), isVisible),
+      scan: filterVisible(volumeScan(store, request.namespace, query), isVisible),
       query,
-      filter: FILTER,
+      filter: VOLUME_FILTER,
       stub: volumeStub,
     })),
   )
 }
 
-function walkOf(
+function volumeScan(
   { tables }: Store,
   namespace: string,
-  { prefix = '', node_id: node }: RequestOf<typeof v1Routes.listVolumes>['query'],
-): Walk<VolumeRow> {
+  { prefix = '', node_id: node }: V1Request<typeof v1Routes.listVolumes>['query'],
+): RowScan<VolumeRow> {
   const { host_volumes: volumes } = tables
-  if (node) return walkGroupKeys(volumes, { index: 'node', group: node }, NAMESPACED_TOKEN)
+  if (node) return scanIndexByKey(volumes, { index: 'node', group: node }, NAMESPACED_KEY_CODEC)
   const low = namespace === '*' ? '' : namespacedKey(namespace, prefix)
-  return walkKeys(volumes, low, NAMESPACED_TOKEN)
+  return scanByKey(volumes, low, NAMESPACED_KEY_CODEC)
 }
 
 function volumeStub(row: VolumeRow): HostVolumeStub {
@@ -152,50 +161,50 @@ function volumeStub(row: VolumeRow): HostVolumeStub {
  */
 function readVolume(
   store: Store,
-  { caller, namespace, params }: RequestOf<typeof v1Routes.readHostVolume>,
-): ReadPlan {
+  { caller, namespace, params }: V1Request<typeof v1Routes.readHostVolume>,
+): WatchedRead {
   const key = namespacedKey(namespace, params.volume_id)
   const { host_volumes: volumes } = store.tables
   const scope = namespaceScope(namespace)
   return {
     index: () => volumes.modifyIndexOf(key) ?? store.indexIn('host_volumes', scope),
     watch: [{ table: 'host_volumes', key }],
-    answer: () => {
+    respond: () => {
       const row = volumes.find(key)
       return row === undefined
         ? err(HOST_VOLUME_NOT_FOUND)
-        : ok(json(volumeView(store, row, caller)))
+        : ok(json(withAllocations(store, row, caller)))
     },
   }
 }
 
 /** Adds the mounting allocations if the caller may read jobs. */
-function volumeView({ tables }: Store, row: VolumeRow, { grants }: Caller): HostVolume {
-  const mounters = grants.allows(row.Namespace, 'read-job') ? mountersOf(tables, row) : []
+function withAllocations({ tables }: Store, row: VolumeRow, { grants }: Caller): HostVolume {
+  const mounters = grants.allows(row.Namespace, 'read-job') ? mountingAllocations(tables, row) : []
   return { ...row, Allocations: mounters.map((allocation) => allocationStub(allocation)) }
 }
 
 function listPlugins(
-  plugins: PluginCounts,
-  { query }: RequestOf<typeof v1Routes.listVolumePlugins>,
-): Result<ReadPlan, Refusal> {
-  const asks = asksForHost(query.type)
-  if (!asks.ok) return asks
+  plugins: PluginCountCache,
+  { query }: V1Request<typeof v1Routes.listVolumePlugins>,
+): Result<WatchedRead, Refusal> {
+  const includesHost = includesHostVolumes(query.type)
+  if (!includesHost.ok) return includesHost
   return ok({
     index: () => plugins.index,
     watch: [{ table: 'nodes' }],
-    answer: async (yieldTurn) => {
-      const all = asks.value ? await plugins.count(yieldTurn) : ok([])
+    respond: async (yieldTurn) => {
+      const all = includesHost.value ? await plugins.count(yieldTurn) : ok([])
       if (!all.ok) return all
       return ok(json(all.value.filter(({ ID }) => ID.startsWith(query.prefix ?? ''))))
     },
   })
 }
 
-/** Counts plugins over all nodes, in slices, and keeps the result until a node changes. */
-class PluginCounts {
+/** Counts plugins over all nodes, in slices, and caches the result until a node changes. */
+class PluginCountCache {
   readonly #nodes: Store['tables']['nodes']
-  #counted: { readonly index: number; readonly plugins: readonly VolumePlugin[] } | undefined
+  #cached: { readonly index: number; readonly plugins: readonly VolumePlugin[] } | undefined
 
   constructor({ nodes }: Store['tables']) {
     this.#nodes = nodes
@@ -207,13 +216,13 @@ class PluginCounts {
 
   async count(yieldTurn: () => Promise<void>): Promise<Result<readonly VolumePlugin[], Refusal>> {
     const { index } = this
-    if (this.#counted?.index === index) return ok(this.#counted.plugins)
-    const walk = { ...walkKeys(this.#nodes, ''), filterView: (row: object) => row }
+    if (this.#cached?.index === index) return ok(this.#cached.plugins)
+    const walk = { ...scanByKey(this.#nodes, ''), filterView: (row: object) => row }
     const unfiltered = { ...walk, filterOptions: {} }
-    const nodes = await collectRows(unfiltered, undefined, slicesOf(yieldTurn))
+    const nodes = await collectRows(unfiltered, undefined, sliceOptions(yieldTurn))
     if (!nodes.ok) return nodes
-    const plugins = pluginsOn(nodes.value)
-    this.#counted = { index, plugins }
+    const plugins = countPlugins(nodes.value)
+    this.#cached = { index, plugins }
     return ok(plugins)
   }
 }
@@ -223,17 +232,17 @@ interface PluginNode {
   readonly Status: string
 }
 
-function pluginsOn(nodes: readonly PluginNode[]): readonly VolumePlugin[] {
-  const found = new Map<string, { versions: Set<string>; expected: number; healthy: number }>()
+function countPlugins(nodes: readonly PluginNode[]): readonly VolumePlugin[] {
+  const plugins = new Map<string, { versions: Set<string>; expected: number; healthy: number }>()
   for (const { Attributes, Status } of nodes)
     for (const [name, version] of volumePluginsOf(Attributes)) {
-      const plugin = found.get(name) ?? { versions: new Set<string>(), expected: 0, healthy: 0 }
-      found.set(name, plugin)
+      const plugin = plugins.get(name) ?? { versions: new Set<string>(), expected: 0, healthy: 0 }
+      plugins.set(name, plugin)
       plugin.versions.add(version)
       plugin.expected += 1
       if (Status === 'ready') plugin.healthy += 1
     }
-  const sorted = [...found].toSorted(([a], [b]) => compareText(a, b))
+  const sorted = [...plugins].toSorted(([a], [b]) => compareText(a, b))
   return sorted.map(([name, { versions, expected, healthy }]) => ({
     ID: name,
     Type: 'host',
@@ -244,11 +253,11 @@ function pluginsOn(nodes: readonly PluginNode[]): readonly VolumePlugin[] {
 }
 
 async function writeVolume(
-  host: VolumeHost,
+  host: HostVolumeDeps,
   request: WriteRequestOf<typeof v1Routes.createHostVolume>,
   origin: 'created' | 'registered',
-): Promise<Result<Written, Refusal>> {
-  const body = requiredBody(request.body)
+): Promise<Result<WriteResult, Refusal>> {
+  const body = requireBody(request.body)
   if (!body.ok) return body
   const { Volume } = body.value
   if (!Volume) return err(refusal('invalid-input', 'Volume must be in the body'))
@@ -256,19 +265,19 @@ async function writeVolume(
   const written = await writeHostVolume(host, request.caller, { input, origin })
   if (!written.ok) return written
   const { volume, index } = written.value
-  const view = volumeView(host.context.store, volume, request.caller)
-  return ok({ index, answer: json({ Volume: view, Warnings: '' }) })
+  const view = withAllocations(host.context.store, volume, request.caller)
+  return ok({ index, response: json({ Volume: view, Warnings: '' }) })
 }
 
 async function deleteVolume(
-  host: VolumeHost,
+  host: HostVolumeDeps,
   { caller, namespace, params, query }: WriteRequestOf<typeof v1Routes.deleteHostVolume>,
-): Promise<Result<Written, Refusal>> {
+): Promise<Result<WriteResult, Refusal>> {
   const { volume_id: id } = params
   const deleted = await deleteHostVolume(host, caller, {
     namespace,
     id,
     force: query.force ?? false,
   })
-  return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+  return deleted.ok ? ok({ index: deleted.value.index, response: EMPTY_RESPONSE }) : deleted
 }

@@ -1,30 +1,57 @@
 import { v2, type AuditActor, type Route } from '@reeve/contract'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CallerIdentity, GovernanceCaller } from '../../governance/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { err, ok } from '@reeve/kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, type GovernanceRefusal } from '../../model/index.ts'
 import type { AuditEntry, Store } from '../../state/index.ts'
 import { successStatus, type AuditLog } from '../audit/audit-log.ts'
-import { HttpError } from '../http-error.ts'
-import { bearerOf } from '../pipeline/credentials.ts'
+import { HttpError } from '../response.ts'
+import { bearerToken } from '../pipeline/tenants.ts'
 import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
 import type { RateLimit } from '../pipeline/rate-limit.ts'
-import type { Api, Exchange, MountedRoute, ServeOptions, Target } from '../pipeline/serve.ts'
+import {
+  allowedMethods,
+  type Api,
+  type Exchange,
+  findMounted,
+  groupByPath,
+  handle,
+  type MountedRoute,
+  type ServeOptions,
+  type Target,
+  tracedApi,
+} from '../pipeline/serve.ts'
 import type { RawQuery } from '../query.ts'
-import { checkDocument } from './decode-body.ts'
-import { withFields } from './documents.ts'
+import { MOUNTED_METHODS } from '../request-normalization.ts'
+import { applySparseFields } from './documents.ts'
 import { disconnectSignal } from '../transport/disconnect-signal.ts'
-import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
+import {
+  validationErrors,
+  type CrossFieldRule,
+  compileValidator,
+  type Validated,
+  type Validator,
+} from './body-validation.ts'
+import type {
+  RequestUrl,
+  JsonApiResult,
+  JsonApiResponse,
+  V2Endpoint,
+  V2Request,
+} from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
-import type { LargeBodies } from './large-bodies.ts'
-import { withClientMembers, type MemberNames, type ResponseNames } from './member-aliases.ts'
-import { readDocument } from './read-document.ts'
-import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
-import { compileValidator, type Validator } from './validate.ts'
+import type { LargeBodyParser } from './large-bodies.ts'
+import {
+  withClientMembers,
+  type MemberNames,
+  type ResponseNames,
+  readDocument,
+} from './json-documents.ts'
+import { compileJsonApiQuery, type ParsedQuery, type QueryParser } from './query.ts'
 
 /** Dependencies of `/api/v2`. */
-export interface V2Host extends ServeOptions {
+interface V2Deps extends ServeOptions {
   readonly store: Store
   /** Returns the identity of a bearer secret; undefined if it is unusable. */
   readonly authenticate: (secret: string) => CallerIdentity | undefined
@@ -44,13 +71,13 @@ export interface V2Host extends ServeOptions {
   /** Alternative names of document members. */
   readonly aliases: MemberNames & ResponseNames
   /** Parses bodies that would block the event loop for too long. */
-  readonly largeBodies: Pick<LargeBodies, 'read'>
+  readonly largeBodies: Pick<LargeBodyParser, 'read'>
 }
 
 type PathParams = Readonly<Record<string, string>>
 
 /** An endpoint with the decoders compiled from the schemas of its route. */
-export interface Mounted extends V2Endpoint, MountedRoute {
+interface CompiledRoute extends V2Endpoint, MountedRoute {
   readonly parseQuery: QueryParser
   /** Undefined if the route has no body, or one of raw bytes. */
   readonly validate: Validator | undefined
@@ -64,33 +91,33 @@ type Rejection = GovernanceRefusal | HttpError
 type V2Target = Target<GovernanceCaller, ParsedQuery>
 
 /** Returns the stages of a request of `/api/v2`. */
-export function createV2Api(host: V2Host): Api<Mounted, GovernanceCaller, ParsedQuery, Rejection> {
+function createV2Api(host: V2Deps): Api<CompiledRoute, GovernanceCaller, ParsedQuery, Rejection> {
   return {
     authenticate(mounted, exchange) {
-      const identity = identify(host, mounted, exchange.request)
+      const identity = callerIdentity(host, mounted, exchange.request)
       const isCounted = mounted.options.isUnlimited !== true
-      if (isCounted && !isWithinRate(host, exchange, identity)) return err(TOO_MANY_REQUESTS)
+      if (isCounted && !takeRateLimit(host, exchange, identity)) return err(TOO_MANY_REQUESTS)
       if (identity === undefined) return err(UNAUTHENTICATED)
       const by = auditEntry(host, mounted, exchange, identity)
       // A read commits nothing.
       return ok({ ...identity, by: by ?? 'system' })
     },
     decodeQuery({ route, parseQuery }, { request }) {
-      const media = mediaProblem(route, request)
-      return media === undefined ? parseQuery(queryOf(request)) : err(new HttpError(415, media))
+      const problem = contentTypeProblem(route, request)
+      return problem === undefined ? parseQuery(queryOf(request)) : err(new HttpError(415, problem))
     },
-    authorize: ({ options: { guard } }, target) =>
-      guard?.({ ...requestFields(host, target), body: {} }) ?? AUTHORIZED,
-    decodeBody({ route, validate, options: { draftRule } }, target, bytes) {
+    authorize: ({ options: { authorize } }, target) =>
+      authorize?.({ ...requestFields(host, target), body: {} }) ?? AUTHORIZED,
+    decodeBody({ route, validate, options: { crossFieldRule } }, target, bytes) {
       if (validate === undefined) return ok(bytes)
-      const rules = { params: target.params, draftRule }
+      const rules = { params: target.params, draftRule: crossFieldRule }
       if (bytes.length <= LIMITS.inlineBodyBytesMax)
         return checkDocument(route, readDocument(validate, bytes, host.aliases), rules)
       const origin = { tenant: target.request.tenant, signal: disconnectSignal(target.reply.raw) }
       const read = host.largeBodies.read(route.id, bytes, origin)
       return read.then((document) => checkDocument(route, document, rules))
     },
-    run: (mounted, target, body) => run(host, mounted, target, body),
+    run: (mounted, target, body) => runEndpoint(host, mounted, target, body),
     reject: ({ reply }, rejection) => reject(host, reply, rejection),
     recordRejection: (_mounted, target, rejection) => recordRejection(host, target, rejection),
   }
@@ -106,13 +133,18 @@ const UNAUTHENTICATED = new HttpError(
   'The bearer token is absent, malformed, expired or revoked.',
 )
 
-async function run(host: V2Host, mounted: Mounted, target: V2Target, body: unknown): Promise<void> {
+async function runEndpoint(
+  host: V2Deps,
+  mounted: CompiledRoute,
+  target: V2Target,
+  body: unknown,
+): Promise<void> {
   const { reply } = target
   if (mounted.isPaged) await host.warmLists()
   // The body was decoded by the schema that types the handler's body.
   const request = { ...requestFields(host, target), body } as V2Request<Route>
-  const outcome = await durableOutcome(host, mounted, request)
-  if (outcome.ok) return void send(host, target, outcome.value)
+  const outcome = await runDurably(host, mounted, request)
+  if (outcome.ok) return void sendResponse(host, target, outcome.value)
   if (mounted.handling.audit !== 'none') recordRejection(host, target, outcome.error)
   sendGovernanceRefusal(reply, outcome.error)
 }
@@ -121,14 +153,14 @@ async function run(host: V2Host, mounted: Mounted, target: V2Target, body: unkno
  * Runs the handler, and returns no result, not even a refusal, before the state it depends on is
  * durable.
  */
-async function durableOutcome(
-  { store }: V2Host,
-  mounted: Mounted,
+async function runDurably(
+  { store }: V2Deps,
+  mounted: CompiledRoute,
   request: V2Request<Route>,
-): Promise<Outcome> {
+): Promise<JsonApiResult> {
   const outcome = await mounted.run(request)
   try {
-    await store.settled()
+    await store.whenDurable()
     return outcome
   } catch (thrown) {
     if (!mounted.isRead || !(thrown instanceof Fault)) throw thrown
@@ -142,7 +174,7 @@ function sendHttpError(reply: FastifyReply, { statusCode, message, code }: HttpE
 }
 
 function reject(
-  { store }: V2Host,
+  { store }: V2Deps,
   reply: FastifyReply,
   rejection: Rejection,
 ): Promise<void> | undefined {
@@ -150,13 +182,13 @@ function reject(
     if (rejection instanceof HttpError) sendHttpError(reply, rejection)
     else sendGovernanceRefusal(reply, rejection)
   }
-  if (store.durableIndex !== store.index) return store.settled().then(respond)
+  if (store.durableIndex !== store.index) return store.whenDurable().then(respond)
   respond()
   return undefined
 }
 
 function recordRejection(
-  { audit, organizationOf }: V2Host,
+  { audit, organizationOf }: V2Deps,
   { caller, params }: V2Target,
   rejection: Rejection,
 ): void {
@@ -165,23 +197,23 @@ function recordRejection(
   audit.recordDeferred(caller.by, { status, organizationId: organizationOf(caller, params) })
 }
 
-function identify(
-  { authenticate }: V2Host,
-  { options }: Mounted,
+function callerIdentity(
+  { authenticate }: V2Deps,
+  { options }: CompiledRoute,
   request: FastifyRequest,
 ): CallerIdentity | undefined {
-  if (options.isOpen === true) return NOBODY
-  const secret = bearerOf(request)
+  if (options.isPublic === true) return PUBLIC_ROUTE_IDENTITY
+  const secret = bearerToken(request)
   return secret === undefined ? undefined : authenticate(secret)
 }
 
-export function compileEndpoint(endpoint: V2Endpoint): Mounted {
+function compileEndpoint(endpoint: V2Endpoint): CompiledRoute {
   const { route, options } = endpoint
   const { body, bodyBytesMax = v2.JSON_BODY_BYTES_MAX } = route
   return {
     ...endpoint,
     ...routedRoute(route),
-    parseQuery: compileQuery(route, options.includes ?? []),
+    parseQuery: compileJsonApiQuery(route, options.includes ?? []),
     bodyBytesMax: body === undefined ? undefined : bodyBytesMax,
     validate: body === undefined || hasRawBody(route) ? undefined : compileValidator(body),
     isPaged: Object.hasOwn(route.query?.properties ?? {}, 'page[number]'),
@@ -193,13 +225,13 @@ function hasRawBody({ bodyType }: Route): boolean {
 }
 
 /** Counts the request against the rate of its user, and sets the rate limit headers. */
-function isWithinRate(
-  { rateLimit }: V2Host,
+function takeRateLimit(
+  { rateLimit }: V2Deps,
   { request, reply }: Exchange,
   caller: CallerIdentity | undefined,
 ): boolean {
   if (rateLimit === undefined) return true
-  const isKnown = caller !== undefined && caller !== NOBODY
+  const isKnown = caller !== undefined && caller !== PUBLIC_ROUTE_IDENTITY
   const { isAllowed, remaining, resetSeconds } = rateLimit.take(
     isKnown ? caller.userId : request.clientAddress,
   )
@@ -216,7 +248,7 @@ function isWithinRate(
 const MS_PER_SECOND = 1_000
 
 /** Identity of requests to routes that need no token. */
-const NOBODY: CallerIdentity = {
+const PUBLIC_ROUTE_IDENTITY: CallerIdentity = {
   kind: 'audit-trails',
   userId: '',
   organizationId: '',
@@ -226,7 +258,7 @@ const NOBODY: CallerIdentity = {
 const JSON_TYPES: ReadonlySet<string> = new Set([v2.JSON_API_TYPE, 'application/json'])
 
 /** Returns the problem with the content type of the body; undefined if it can be decoded. */
-function mediaProblem(route: Route, request: FastifyRequest): string | undefined {
+function contentTypeProblem(route: Route, request: FastifyRequest): string | undefined {
   const header = request.headers['content-type']
   if (route.body === undefined || header === undefined) return undefined
   const [type = '', ...parameters] = header
@@ -236,7 +268,8 @@ function mediaProblem(route: Route, request: FastifyRequest): string | undefined
   if (hasRawBody(route))
     return type === 'multipart/form-data' ? `The body must be ${route.bodyType}.` : undefined
   const isKnown =
-    JSON_TYPES.has(type) && parameters.every((one) => /^(?:charset="?utf-8"?)?$/.test(one))
+    JSON_TYPES.has(type) &&
+    parameters.every((parameter) => /^(?:charset="?utf-8"?)?$/.test(parameter))
   return isKnown ? undefined : `The body must be ${v2.JSON_API_TYPE}.`
 }
 
@@ -246,8 +279,8 @@ function queryOf(request: FastifyRequest): RawQuery {
 }
 
 function auditEntry(
-  { actorOf }: V2Host,
-  { route, handling }: Mounted,
+  { actorOf }: V2Deps,
+  { route, handling }: CompiledRoute,
   { request, params }: Exchange,
   caller: CallerIdentity,
 ): AuditEntry | undefined {
@@ -268,7 +301,7 @@ function auditEntry(
 }
 
 function requestFields(
-  { admission, externalUrl }: V2Host,
+  { admission, externalUrl }: V2Deps,
   { request, params, caller, query }: V2Target,
 ): Omit<V2Request<Route>, 'body'> {
   return {
@@ -280,36 +313,36 @@ function requestFields(
     page: query.page,
     includes: query.includes,
     headers: request.headers,
-    address: addressOf(request, externalUrl),
+    requestUrl: requestUrlOf(request, externalUrl),
     tenant: request.tenant,
-    yieldTurn: () => admission.scheduler.turn(request.tenant),
+    yieldTurn: () => admission.scheduler.waitForTurn(request.tenant),
   }
 }
 
 /** Returns the base of links. Links of a collection are full URLs. */
-function addressOf(request: FastifyRequest, externalUrl: string): Address {
+function requestUrlOf(request: FastifyRequest, externalUrl: string): RequestUrl {
   const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
     name.startsWith('page[')
       ? []
       : [value ?? ''].flat().map((one): [string, string] => [name, one]),
   )
-  const origin = originOf(request, externalUrl)
-  return { origin, base: `${origin}${pathOf(request)}`, query }
+  const origin = requestOrigin(request, externalUrl)
+  return { origin, base: `${origin}${requestPath(request)}`, query }
 }
 
-function pathOf({ url }: FastifyRequest): string {
+function requestPath({ url }: FastifyRequest): string {
   const [path = ''] = url.split('?')
   return path
 }
 
-function originOf(request: FastifyRequest, externalUrl: string): string {
+function requestOrigin(request: FastifyRequest, externalUrl: string): string {
   return externalUrl || `${request.protocol}://${request.host}`
 }
 
-function send(
-  { aliases }: Pick<V2Host, 'aliases'>,
+function sendResponse(
+  { aliases }: Pick<V2Deps, 'aliases'>,
   { reply, request, query }: V2Target,
-  answer: V2Answer,
+  answer: JsonApiResponse,
 ): FastifyReply {
   void reply.code(answer.status)
   switch (answer.kind) {
@@ -325,8 +358,65 @@ function send(
         .serializer(asIs)
         .send(
           JSON.stringify(
-            withClientMembers(withFields(answer.document, query.fields), request.headers, aliases),
+            withClientMembers(
+              applySparseFields(answer.document, query.fields),
+              request.headers,
+              aliases,
+            ),
           ),
         )
   }
+}
+
+/** Mounts the endpoints of `/api/v2`. */
+export function mountV2(
+  app: FastifyInstance,
+  host: V2Deps,
+  endpoints: readonly V2Endpoint[],
+): void {
+  const api = tracedApi(host, createV2Api(host))
+  for (const [url, ofPath] of groupByPath(endpoints.map(compileEndpoint)))
+    app.route({
+      method: [...MOUNTED_METHODS],
+      url,
+      onRequest: host.pipeline.stages((request) => findMounted(ofPath, request)),
+      handler: (request, reply) => {
+        const mounted = findMounted(ofPath, request)
+        // find-my-way returns decoded strings.
+        const params = request.params as Readonly<Record<string, string>>
+        if (mounted !== undefined) return handle(host, api, mounted, { request, reply, params })
+        void reply.header('allow', allowedMethods(ofPath).join(', '))
+        sendV2Error(reply, { status: 405, detail: `${request.method} is not supported here` })
+      },
+    })
+}
+
+/** Returns the value of a validated document, or the refusal if it violates a rule of its route. */
+function checkDocument(
+  route: Route,
+  parsed: Result<Validated, GovernanceRefusal>,
+  {
+    params,
+    draftRule,
+  }: { readonly params: PathParams; readonly draftRule: CrossFieldRule | undefined },
+): Result<unknown, GovernanceRefusal> {
+  if (!parsed.ok) return parsed
+  const { value, problems } = parsed.value
+  if (problems.length > 0)
+    return err({ code: 'invalid', problems: validationErrors(value, problems, draftRule) })
+  const mismatch = idMismatch(route, value, params)
+  return mismatch === undefined ? ok(value) : err({ code: 'conflict', detail: mismatch })
+}
+
+/** Returns the mismatch between the IDs of body and path. The ID in a body is optional. */
+function idMismatch(route: Route, body: unknown, params: PathParams): string | undefined {
+  if (route.methods[0] !== 'PATCH') return undefined
+  const name = /\/:(\w+)$/.exec(route.path)?.[1]
+  const data: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'data') : null
+  const id: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'id') : null
+  // The path with a workspace's name contains no ID to compare with.
+  if (name === undefined || name === 'workspace_name' || typeof id !== 'string') return undefined
+  return id === params[name]
+    ? undefined
+    : `The body names ${JSON.stringify(id)}, the path another one.`
 }

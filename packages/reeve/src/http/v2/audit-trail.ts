@@ -1,28 +1,27 @@
 import { v2, type AuditRecord } from '@reeve/contract'
-import { findAuditSeat, type GovernanceContext } from '../../governance/index.ts'
+import { findAuditableOrganization, type GovernanceContext } from '../../governance/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { UNSEEN, type GovernanceRefusal } from '../../model/index.ts'
+import { NOT_FOUND, type GovernanceRefusal } from '../../model/index.ts'
 import { findAuditRecords } from '../../state/index.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
-import { readTime } from '../audit/read-time.ts'
-import { paged, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { type AuditLog, parseRfc3339 } from '../audit/audit-log.ts'
+import { pageDocument, offsetAndLimit } from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
 
-export interface AuditTrailHost {
+export interface AuditTrailDeps {
   readonly context: GovernanceContext
   readonly audit: AuditLog
 }
 
 /** Returns the routes of an organization's audit trail, for its owners. */
-export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonly V2Endpoint[] {
+export function auditTrailEndpoints({ context, audit }: AuditTrailDeps): readonly V2Endpoint[] {
   return [
     endpoint(v2.v2Routes.listAuditTrail, async (request) => {
       const { caller, params, query } = request
-      const organization = findAuditSeat(context, caller, params.organization_name)
+      const organization = findAuditableOrganization(context, caller, params.organization_name)
       if (!organization.ok) return organization
-      const since = timeOf('since', query.since)
+      const since = parseTime('since', query.since)
       if (!since.ok) return since
-      const until = timeOf('until', query.until)
+      const until = parseTime('until', query.until)
       if (!until.ok) return until
       audit.flush()
       const { records, total } = await findAuditRecords(context.store, {
@@ -32,11 +31,11 @@ export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonl
         resource: query['filter[resource]'] || undefined,
         sinceMs: since.value,
         untilMs: until.value,
-        ...windowOf(request.page),
+        ...offsetAndLimit(request.page),
         countAll: true,
-        nextTurn: request.yieldTurn,
+        yieldToEventLoop: request.yieldTurn,
       })
-      return paged(request, { items: records.map(entryResource), total })
+      return pageDocument(request, { items: records.map(entryResource), total })
     }),
     endpoint(v2.v2Routes.readAuditEvents, (request) => listEvents({ context, audit }, request)),
   ]
@@ -47,25 +46,25 @@ export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonl
  * rejected writes are omitted.
  */
 async function listEvents(
-  { context, audit }: AuditTrailHost,
+  { context, audit }: AuditTrailDeps,
   request: V2Request<typeof v2.v2Routes.readAuditEvents>,
-): Promise<Outcome> {
+): Promise<JsonApiResult> {
   const { caller, page, query } = request
-  if (caller.kind !== 'organization' && caller.kind !== 'audit-trails') return err(UNSEEN)
-  const since = timeOf('since', query.since)
+  if (caller.kind !== 'organization' && caller.kind !== 'audit-trails') return err(NOT_FOUND)
+  const since = parseTime('since', query.since)
   if (!since.ok) return since
   audit.flush()
   const { records, total } = await findAuditRecords(context.store, {
     organizationId: caller.organizationId,
     succeeded: true,
     sinceMs: since.value,
-    ...windowOf(page),
+    ...offsetAndLimit(page),
     countAll: true,
-    nextTurn: request.yieldTurn,
+    yieldToEventLoop: request.yieldTurn,
   })
   const pages = Math.ceil(total / page.size)
   const body: v2.AuditEventPage = {
-    data: records.map(eventOf),
+    data: records.map(toAuditEvent),
     pagination: {
       current_page: page.number,
       prev_page: page.number > 1 && page.number <= pages ? page.number - 1 : null,
@@ -82,18 +81,18 @@ async function listEvents(
   })
 }
 
-function timeOf(
+function parseTime(
   parameter: string,
   text: string | undefined,
 ): Result<number | undefined, GovernanceRefusal> {
-  const time = readTime(text)
+  const time = parseRfc3339(text)
   return time.ok
     ? time
     : err({ code: 'malformed', parameter, detail: `${parameter}: ${time.error}` })
 }
 
 /** Returns an event. Operation IDs are a verb and an object: `createPolicySet`. */
-function eventOf(record: AuditRecord): v2.AuditEvent {
+function toAuditEvent(record: AuditRecord): v2.AuditEvent {
   const { Actor, Action } = record
   const [verb = Action] = /^[a-z]+/.exec(Action) ?? []
   const noun = Action.slice(verb.length).replaceAll(/(?<=.)[A-Z]/g, (letter) => `_${letter}`)

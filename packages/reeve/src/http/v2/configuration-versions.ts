@@ -10,93 +10,103 @@ import {
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { answer, created, paged, single, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { configurationVersionResource } from './resources/configuration-version.ts'
-import { pathOf } from './resources/links.ts'
+import type { ConfigurationVersionRow, StatusTimes } from '../../model/index.ts'
+import {
+  mapResult,
+  createdDocument,
+  pageDocument,
+  resourceDocument,
+  offsetAndLimit,
+} from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { formatTime, resourcePath, toOne } from './resources/links.ts'
 
 const { v2Routes } = v2
 
 export function configurationVersionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
-    endpoint(v2Routes.listConfigurationVersions, (request) => answerList(context, request)),
-    endpoint(v2Routes.createConfigurationVersion, (request) => create(context, request), {
-      guard: ({ caller, params }) =>
+    endpoint(v2Routes.listConfigurationVersions, (request) => listResponse(context, request)),
+    endpoint(v2Routes.createConfigurationVersion, (request) => createRoute(context, request), {
+      authorize: ({ caller, params }) =>
         findWorkspaceWith(context, caller, {
           address: { workspaceId: params.workspace_id },
           right: 'queuePlan',
         }),
     }),
     endpoint(v2Routes.readConfigurationVersion, ({ caller, params }) =>
-      answer(
-        findConfiguration(context, caller, { ...idOf(params), right: 'read' }),
-        ({ configuration }) => single(configurationVersionResource(configuration)),
+      mapResult(
+        findConfiguration(context, caller, { ...configurationRef(params), right: 'read' }),
+        ({ configuration }) => resourceDocument(configurationVersionResource(configuration)),
       ),
     ),
-    endpoint(v2Routes.downloadConfigurationVersion, (request) => download(context, request)),
+    endpoint(v2Routes.downloadConfigurationVersion, (request) => downloadRoute(context, request)),
     endpoint(
       v2Routes.uploadConfigurationVersion,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await uploadConfiguration(context, caller, { uploadKey: params.upload_key, bytes: body }),
-          () => STORED,
+          () => UPLOADED,
         ),
-      { isOpen: true },
+      { isPublic: true },
     ),
     endpoint(v2Routes.archiveConfigurationVersion, async ({ caller, params }) =>
-      answer(await archiveConfiguration(context, caller, idOf(params).configurationId), () =>
-        ok({ kind: 'empty', status: 202 }),
+      mapResult(
+        await archiveConfiguration(context, caller, configurationRef(params).configurationId),
+        () => ok({ kind: 'empty', status: 202 }),
       ),
     ),
   ]
 }
 
-const STORED: Outcome = ok({ kind: 'empty', status: 200 })
+const UPLOADED: JsonApiResult = ok({ kind: 'empty', status: 200 })
 
-function idOf(params: { readonly configuration_version_id: string }) {
+function configurationRef(params: { readonly configuration_version_id: string }) {
   return { configurationId: params.configuration_version_id }
 }
 
-async function create(
+async function createRoute(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.createConfigurationVersion>,
-): Promise<Outcome> {
-  const { caller, params, body, address } = request
-  const made = await createConfiguration(context, caller, {
+): Promise<JsonApiResult> {
+  const { caller, params, body, requestUrl } = request
+  const result = await createConfiguration(context, caller, {
     workspaceId: params.workspace_id,
     attributes: body.data.attributes,
   })
-  return answer(made, ({ configuration, uploadKey }) => {
-    const url = `${address.origin}${pathOf('uploads', 'configuration', uploadKey)}`
-    return created(configurationVersionResource(configuration, url))
+  return mapResult(result, ({ configuration, uploadKey }) => {
+    const url = `${requestUrl.origin}${resourcePath('uploads', 'configuration', uploadKey)}`
+    return createdDocument(configurationVersionResource(configuration, url))
   })
 }
 
-function answerList(
+function listResponse(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.listConfigurationVersions>,
-): Outcome {
+): JsonApiResult {
   const { caller, params, page } = request
   const workspaceId = params.workspace_id
   const found = findWorkspaceWith(context, caller, {
     address: { workspaceId },
     right: 'read',
   })
-  return answer(found, () => {
+  return mapResult(found, () => {
     const rows = configurationsOf(context.store.tables, workspaceId)
-    const { skip, take } = windowOf(page)
-    const items = rows.slice(skip, skip + take).map((row) => configurationVersionResource(row))
-    return paged(request, { items, total: rows.length })
+    const { offset, limit } = offsetAndLimit(page)
+    const items = rows.slice(offset, offset + limit).map((row) => configurationVersionResource(row))
+    return pageDocument(request, { items, total: rows.length })
   })
 }
 
-async function download(
+async function downloadRoute(
   context: GovernanceContext,
   { caller, params }: V2Request<typeof v2Routes.downloadConfigurationVersion>,
-): Promise<Outcome> {
-  const seen = findConfiguration(context, caller, { ...idOf(params), right: 'queuePlan' })
-  if (!seen.ok) return seen
-  const { configuration } = seen.value
+): Promise<JsonApiResult> {
+  const found = findConfiguration(context, caller, {
+    ...configurationRef(params),
+    right: 'queuePlan',
+  })
+  if (!found.ok) return found
+  const { configuration } = found.value
   const bytes = await readConfigurationArchive(context, configuration)
   if (bytes === undefined) {
     const detail = `The configuration version is ${configuration.status}; it has no archive`
@@ -111,4 +121,39 @@ async function download(
       'content-disposition': `attachment; filename="${configuration.id}.tar.gz"`,
     },
   })
+}
+
+export function configurationVersionResource(
+  row: ConfigurationVersionRow,
+  uploadUrl?: string,
+): v2.ConfigurationVersion {
+  const { id, status, error } = row
+  return {
+    id,
+    type: 'configuration-versions',
+    attributes: {
+      status,
+      'status-timestamps': statusTimestamps(row.statusMs),
+      source: row.source,
+      'auto-queue-runs': row.autoQueueRuns,
+      speculative: row.speculative,
+      provisional: row.provisional,
+      error: error === null ? null : 'invalid_archive',
+      'error-message': error,
+      ...(uploadUrl !== undefined && { 'upload-url': uploadUrl }),
+    },
+    relationships: { workspace: toOne('workspaces', row.workspaceId) },
+    links: {
+      self: resourcePath('configuration-versions', id),
+      ...(row.bytes !== null && {
+        download: resourcePath('configuration-versions', id, 'download'),
+      }),
+    },
+  }
+}
+
+function statusTimestamps(times: StatusTimes): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(times).map(([name, ms]): [string, string] => [name, formatTime(ms)]),
+  )
 }

@@ -1,70 +1,73 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import type { Address, JsonDocument, Outcome, Resource } from './endpoint.ts'
-import type { PageWish } from './query.ts'
+import type { RequestUrl, JsonDocument, JsonApiResult, Resource } from './endpoint.ts'
+import type { PageParams } from './query.ts'
 
-/** Answers with one resource, and what was asked to be included. */
-export function single(data: Resource, more: DocumentParts = {}): Outcome {
-  return document(200, { data, ...more })
+/** Responds with a resource and its included resources. */
+export function resourceDocument(data: Resource, parts: DocumentParts = {}): JsonApiResult {
+  return documentResponse(200, { data, ...parts })
 }
 
-/** The same for one that was made. */
-export function created(data: Resource, more: DocumentParts = {}): Outcome {
-  return document(201, { data, ...more })
+/** Responds 201 with a new resource. */
+export function createdDocument(data: Resource, more: DocumentParts = {}): JsonApiResult {
+  return documentResponse(201, { data, ...more })
 }
 
 type DocumentParts = Omit<JsonDocument, 'data'>
 
-function document(status: number, { included, ...rest }: JsonDocument): Outcome {
-  const parts = included === undefined ? rest : { ...rest, included: distinct(included) }
+function documentResponse(status: number, { included, ...rest }: JsonDocument): JsonApiResult {
+  const parts = included === undefined ? rest : { ...rest, included: deduplicate(included) }
   return ok({ kind: 'document', status, document: parts })
 }
 
-/** A list that is never paged. */
-export function whole(data: readonly Resource[], more: DocumentParts = {}): Outcome {
-  return document(200, { data, ...more })
+/** Responds with a list that is never paginated. */
+export function listDocument(data: readonly Resource[], parts: DocumentParts = {}): JsonApiResult {
+  return documentResponse(200, { data, ...parts })
 }
 
-export const NO_CONTENT: Outcome = ok({ kind: 'empty', status: 204 })
+export const NO_CONTENT: JsonApiResult = ok({ kind: 'empty', status: 204 })
 
-/** Turns what a use case gave into an answer; a refusal stays one. */
-export function answer<T>(
+/** Renders the result of a use case; a refusal is passed through. */
+export function mapResult<T>(
   result: Result<T, GovernanceRefusal>,
-  render: (value: T) => Outcome,
-): Outcome {
+  render: (value: T) => JsonApiResult,
+): JsonApiResult {
   return result.ok ? render(result.value) : err(result.error)
 }
 
 interface PageRequest {
-  readonly page: PageWish
-  readonly address: Address
+  readonly page: PageParams
+  readonly requestUrl: RequestUrl
 }
 
-export interface PageParts {
+export interface PageContent {
   readonly items: readonly Resource[]
-  /** How many there are on all pages. */
+  /** Number of items on all pages. */
   readonly total: number
   readonly included?: readonly Resource[] | undefined
   readonly meta?: object
 }
 
-/** How many of a list come before the page, and how many are on it. */
-export function windowOf({ number, size }: PageWish): {
-  readonly skip: number
-  readonly take: number
+/** Converts a page number to the number of items to skip and to take. */
+export function offsetAndLimit({ number, size }: PageParams): {
+  readonly offset: number
+  readonly limit: number
 } {
-  return { skip: (number - 1) * size, take: size }
+  return { offset: (number - 1) * size, limit: size }
 }
 
-/** One page with its links and counts. */
-export function paged(request: PageRequest, { items, total, included, meta }: PageParts): Outcome {
+/** Responds with a page, its links and counts. */
+export function pageDocument(
+  request: PageRequest,
+  { items, total, included, meta }: PageContent,
+): JsonApiResult {
   const { page } = request
   const pages = Math.ceil(total / page.size)
   const isInside = page.number <= pages
   const previous = isInside && page.number > 1 ? page.number - 1 : null
   const next = page.number < pages ? page.number + 1 : null
   const link = (number: number): string => pageLink(request, number)
-  return document(200, {
+  return documentResponse(200, {
     data: items,
     ...(included === undefined ? {} : { included }),
     links: {
@@ -88,40 +91,42 @@ export function paged(request: PageRequest, { items, total, included, meta }: Pa
   })
 }
 
-/** A list that is paged only when a page is asked for. */
-export function pagedOnRequest(request: PageRequest, parts: PageParts): Outcome {
-  if (request.page.isAsked) return paged(request, parts)
+/** Responds with a list that is paginated only if the request names a page. */
+export function pageIfRequested(request: PageRequest, parts: PageContent): JsonApiResult {
+  if (request.page.isExplicitPage) return pageDocument(request, parts)
   const { items, included } = parts
-  return whole(items, included === undefined ? {} : { included })
+  return listDocument(items, included === undefined ? {} : { included })
 }
 
-/** Full URL of a page; the rest of the query is kept. */
-function pageLink({ page, address }: PageRequest, number: number): string {
+/** Returns the full URL of a page, with the other query parameters. */
+function pageLink({ page, requestUrl }: PageRequest, number: number): string {
   const query = new URLSearchParams(
-    address.query.map(([name, value]): [string, string] => [name, value]),
+    requestUrl.query.map(([name, value]): [string, string] => [name, value]),
   )
   query.set('page[number]', String(number))
   query.set('page[size]', String(page.size))
-  return `${address.base}?${query.toString()}`
+  return `${requestUrl.base}?${query.toString()}`
 }
 
-/** Each (type, id) once. */
-function distinct(resources: readonly Resource[]): readonly Resource[] {
+/** Returns each resource once, by type and ID. */
+function deduplicate(resources: readonly Resource[]): readonly Resource[] {
   const found = new Map(resources.map((one) => [`${one.type}!${one.id}`, one]))
   return [...found.values()]
 }
 
-/** `fields[TYPE]`: only the named attributes and relationships of a type. */
-export function withFields(
-  given: JsonDocument,
+/** Applies sparse fieldsets: `fields[TYPE]` selects attributes and relationships of a type. */
+export function applySparseFields(
+  original: JsonDocument,
   fields: ReadonlyMap<string, ReadonlySet<string>>,
 ): JsonDocument {
-  if (fields.size === 0) return given
-  const { data, included } = given
+  if (fields.size === 0) return original
+  const { data, included } = original
   return {
-    ...given,
-    data: isList(data) ? data.map((one) => sparse(one, fields)) : sparse(data, fields),
-    ...(included === undefined ? {} : { included: included.map((one) => sparse(one, fields)) }),
+    ...original,
+    data: isList(data) ? data.map((one) => applyFields(one, fields)) : applyFields(data, fields),
+    ...(included === undefined
+      ? {}
+      : { included: included.map((one) => applyFields(one, fields)) }),
   }
 }
 
@@ -129,17 +134,20 @@ function isList(data: JsonDocument['data']): data is readonly Resource[] {
   return Array.isArray(data)
 }
 
-function sparse(resource: Resource, fields: ReadonlyMap<string, ReadonlySet<string>>): Resource {
+function applyFields(
+  resource: Resource,
+  fields: ReadonlyMap<string, ReadonlySet<string>>,
+): Resource {
   const names = fields.get(resource.type)
   if (names === undefined) return resource
   const { attributes, relationships } = resource
   return {
     ...resource,
-    ...(attributes === undefined ? {} : { attributes: only(attributes, names) }),
-    ...(relationships === undefined ? {} : { relationships: only(relationships, names) }),
+    ...(attributes === undefined ? {} : { attributes: pick(attributes, names) }),
+    ...(relationships === undefined ? {} : { relationships: pick(relationships, names) }),
   }
 }
 
-function only(members: object, names: ReadonlySet<string>): object {
+function pick(members: object, names: ReadonlySet<string>): object {
   return Object.fromEntries(Object.entries(members).filter(([name]) => names.has(name)))
 }

@@ -1,23 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Route, Shape, v2 } from '@reeve/contract'
+import type { Route, Infer, v2 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import type { GovernanceCaller } from '../../governance/index.ts'
 import type { JsonBytes } from '@reeve/kit/json.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import type { DraftRule } from './draft.ts'
-import type { PageWish } from './query.ts'
+import type { CrossFieldRule } from './body-validation.ts'
+import type { PageParams } from './query.ts'
 
-type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
-  ? Shape<R[K]>
+type RoutePart<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
+  ? Infer<R[K]>
   : Readonly<Record<string, never>>
 
 /** Type of a body. A raw body is bytes; its schema is only documentation. */
-type Body<R extends Route> = R['bodyType'] extends typeof v2.OCTETS_TYPE
+type RequestBody<R extends Route> = R['bodyType'] extends typeof v2.BINARY_TYPE
   ? Uint8Array
   : R['body'] extends TSchema
-    ? WithJsonBytes<Shape<R['body']>>
-    : Part<R, 'body'>
+    ? WithJsonBytes<Infer<R['body']>>
+    : RoutePart<R, 'body'>
 
 /**
  * Free-form objects are passed as JSON bytes, which may be too large to parse on the event loop.
@@ -32,24 +32,24 @@ type WithJsonBytes<T> = T extends readonly unknown[]
 
 /** A request as its handler receives it: every part validated by the schema of its route. */
 export interface V2Request<R extends Route> {
-  readonly params: Part<R, 'params'>
-  readonly query: Part<R, 'query'>
+  readonly params: RoutePart<R, 'params'>
+  readonly query: RoutePart<R, 'query'>
   /** Explicit nulls are kept: null clears a member, absence keeps it. */
-  readonly body: Body<R>
+  readonly body: RequestBody<R>
   readonly caller: GovernanceCaller
-  readonly page: PageWish
+  readonly page: PageParams
   /** Related objects to include, with underscores in their names. */
   readonly includes: ReadonlySet<string>
   readonly headers: IncomingHttpHeaders
   /** Scheme, host and path as sent by the client, and the query without the page. */
-  readonly address: Address
+  readonly requestUrl: RequestUrl
   /** The tenant charged for the work. */
   readonly tenant: string
   /** Yields the event loop and resolves in fair order. */
   readonly yieldTurn: () => Promise<void>
 }
 
-export interface Address {
+export interface RequestUrl {
   /** Scheme and host for absolute links. */
   readonly origin: string
   readonly base: string
@@ -73,7 +73,7 @@ export interface JsonDocument {
   readonly meta?: object
 }
 
-export type V2Answer =
+export type JsonApiResponse =
   | { readonly kind: 'document'; readonly status: number; readonly document: JsonDocument }
   /** Raw bytes: policy code. */
   | {
@@ -88,27 +88,27 @@ export type V2Answer =
       readonly headers?: Readonly<Record<string, string>>
     }
 
-export type Outcome = Result<V2Answer, GovernanceRefusal>
+export type JsonApiResult = Result<JsonApiResponse, GovernanceRefusal>
 
 export interface EndpointOptions<R extends Route> {
   /** Allowed values of `include`. */
   readonly includes?: readonly string[]
   /** True for routes that need no token. */
-  readonly isOpen?: boolean
+  readonly isPublic?: boolean
   /** True if requests are not rate-limited: a log is written and followed as fast as it grows. */
   readonly isUnlimited?: boolean
   /**
    * Checked before the body: a caller that may not see an object must not get errors about a body
    * for it.
    */
-  readonly guard?: (request: V2Request<R>) => Result<unknown, GovernanceRefusal>
+  readonly authorize?: (request: V2Request<R>) => Result<unknown, GovernanceRefusal>
   /** Additional rules for a body that violates its schema. */
-  readonly draftRule?: DraftRule
+  readonly crossFieldRule?: CrossFieldRule
 }
 
 export interface V2Endpoint {
   readonly route: Route
-  readonly run: (request: V2Request<Route>) => Outcome | Promise<Outcome>
+  readonly run: (request: V2Request<Route>) => JsonApiResult | Promise<JsonApiResult>
   readonly options: EndpointOptions<Route>
 }
 
@@ -118,7 +118,7 @@ export interface V2Endpoint {
  */
 export function endpoint<const R extends Route>(
   route: R,
-  run: (request: V2Request<R>) => Outcome | Promise<Outcome>,
+  run: (request: V2Request<R>) => JsonApiResult | Promise<JsonApiResult>,
   options: EndpointOptions<R> = {},
 ): V2Endpoint {
   // `run` takes requests of its own route, and the shell creates them by that route's schemas.

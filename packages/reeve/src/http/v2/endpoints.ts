@@ -1,37 +1,31 @@
 import type { GovernanceContext } from '../../governance/index.ts'
-import { accountEndpoints } from './account.ts'
+import { accountEndpoints, membershipEndpoints } from './users.ts'
 import { configurationVersionEndpoints } from './configuration-versions.ts'
 import type { V2Endpoint } from './endpoint.ts'
-import { membershipEndpoints } from './memberships.ts'
 import { organizationEndpoints } from './organizations.ts'
-import { planEndpoints } from './plans.ts'
+import {
+  planEndpoints,
+  policyCheckEndpoints,
+  policyEvaluationEndpoints,
+  taskStageEndpoints,
+} from './run-policies.ts'
 import { policyEndpoints } from './policies.ts'
-import { policyCheckEndpoints } from './policy-checks.ts'
 import { policyDryRunEndpoints } from './policy-dry-runs.ts'
-import { policyEvaluationEndpoints } from './policy-evaluations.ts'
-import { policySetMemberEndpoints } from './policy-set-members.ts'
-import { policySetParameterEndpoints } from './policy-set-parameters.ts'
-import { policySetVersionEndpoints } from './policy-set-versions.ts'
-import { policySetEndpoints } from './policy-sets.ts'
-import { projectTagEndpoints } from './project-tags.ts'
-import { projectEndpoints } from './projects.ts'
-import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
-import { runApplyEndpoints } from './run-applies.ts'
-import { runPhaseEndpoints } from './run-phases.ts'
-import { runQueueEndpoints } from './run-queues.ts'
-import { runTriggerEndpoints } from './run-triggers.ts'
+import { policySetEndpoints, policySetMemberEndpoints } from './policy-sets.ts'
+import { policySetParameterEndpoints, policySetVersionEndpoints } from './policy-set-content.ts'
+import { projectEndpoints, projectTagEndpoints } from './projects.ts'
+import { reservedTagKeyEndpoints, workspaceTagEndpoints } from './tags.ts'
+import { runApplyEndpoints, runPhaseEndpoints } from './run-phases.ts'
+import { runQueueEndpoints, runTriggerEndpoints } from './run-triggers.ts'
 import { stateVersionEndpoints } from './state-versions.ts'
-import { runEndpoints, type RunHost } from './runs.ts'
-import { taskStageEndpoints } from './task-stages.ts'
+import { runEndpoints, type RunDeps } from './runs.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
 import { tokenEndpoints } from './tokens.ts'
-import { variableSetEndpoints } from './variable-sets.ts'
-import { workspaceTagEndpoints } from './workspace-tags.ts'
-import { workspaceVariableEndpoints } from './workspace-variables.ts'
+import { variableSetEndpoints, workspaceVariableEndpoints } from './variable-sets.ts'
 import { workspaceEndpoints } from './workspaces.ts'
 
-/** Everything that `/api/v2` answers. A new resource adds its line. */
+/** Returns every route of `/api/v2` with its handler. */
 export function governanceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     ...accountEndpoints(context),
@@ -64,7 +58,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
   ]
 }
 
-/** Runs and everything of them that a read may wait for. */
-export function runReadEndpoints(host: RunHost): readonly V2Endpoint[] {
+/** Returns the routes of runs and of everything in them that a read may wait for. */
+export function runReadEndpoints(host: RunDeps): readonly V2Endpoint[] {
   return [...runEndpoints(host), ...runApplyEndpoints(host), ...runPhaseEndpoints(host)]
 }

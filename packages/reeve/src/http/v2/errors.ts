@@ -5,12 +5,12 @@ import {
   type GovernanceRefusal,
   type GovernanceRefusalCode,
 } from '../../model/index.ts'
-import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../response.ts'
 
 const { ERROR_TITLES, JSON_API_TYPE } = v2
 
 /** Titles of errors by status. */
-const TITLE_OF: Readonly<Record<number, string>> = {
+const TITLE_OF_STATUS: Readonly<Record<number, string>> = {
   400: ERROR_TITLES.badRequest,
   401: ERROR_TITLES.unauthorized,
   403: ERROR_TITLES.forbidden,
@@ -26,7 +26,7 @@ const TITLE_OF: Readonly<Record<number, string>> = {
 }
 
 /** HTTP status by code. A new code does not compile until its status is chosen. */
-const STATUS_OF = {
+const HTTP_STATUS = {
   unseen: 404,
   'token-refused': 401,
   forbidden: 403,
@@ -58,14 +58,14 @@ export function sendV2Error(
 }
 
 export function statusOf({ code }: GovernanceRefusal): number {
-  return STATUS_OF[code]
+  return HTTP_STATUS[code]
 }
 
 export function sendGovernanceRefusal(
   reply: FastifyReply,
   refusal: GovernanceRefusal,
 ): FastifyReply {
-  const status = STATUS_OF[refusal.code]
+  const status = HTTP_STATUS[refusal.code]
   return sendErrors(reply, status, errorsOf(refusal, status))
 }
 
@@ -123,11 +123,11 @@ export const GOVERNANCE_ERROR_CODES: readonly string[] = [
 
 function errorObject(status: number, detail: string, code: string): v2.ErrorObject {
   const other = status < 500 ? ERROR_TITLES.badRequest : ERROR_TITLES.internal
-  return { status: String(status), code, title: TITLE_OF[status] ?? other, detail }
+  return { status: String(status), code, title: TITLE_OF_STATUS[status] ?? other, detail }
 }
 
 /** Statuses of temporary errors, which get a Retry-After unless the refusal has one. */
-const PASSING: ReadonlySet<number> = new Set([429, 503])
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 503])
 const RETRY_SECONDS = 1
 
 function sendErrors(
@@ -135,7 +135,7 @@ function sendErrors(
   status: number,
   errors: readonly v2.ErrorObject[],
 ): FastifyReply {
-  if (PASSING.has(status) && !reply.hasHeader('retry-after'))
+  if (RETRYABLE_STATUSES.has(status) && !reply.hasHeader('retry-after'))
     void reply.header('retry-after', String(RETRY_SECONDS))
   return reply
     .code(status)

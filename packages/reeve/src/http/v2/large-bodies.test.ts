@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { LIMITS } from '../../model/index.ts'
 import { systemClock } from '../../../test/build/agent.ts'
-import { LargeBodies } from './large-bodies.ts'
+import { LargeBodyParser } from './large-bodies.ts'
 
 const ROUTE = 'evaluateWorkspacePolicies'
 const LIMIT = {
-  msMax: 10_000,
+  timeoutMs: 10_000,
   megabytesMax: 512,
   waitingPerTenantMax: 2,
   waitingMax: 3,
   waitMsMax: 60_000,
 }
 
-function bodies(t: TestContext, limits: Partial<typeof LIMIT> = {}): LargeBodies {
-  const opened = new LargeBodies(systemClock, { ...LIMIT, ...limits })
+function bodies(t: TestContext, limits: Partial<typeof LIMIT> = {}): LargeBodyParser {
+  const opened = new LargeBodyParser(systemClock, { ...LIMIT, ...limits })
   t.after(() => opened.stop())
   return opened
 }
@@ -38,7 +38,7 @@ test('large bodies: a free-form object comes back as bytes that threads share', 
   assert.equal(json.length, 1_000_000 + '{"a":""}'.length)
 })
 
-test('large bodies: one that takes too much memory ends the thread, and no other body', async (t) => {
+test('large bodies: one that needs too much memory ends only the thread and itself', async (t) => {
   const opened = bodies(t, { megabytesMax: 32 })
   const [large, small] = await Promise.all([
     opened.read(ROUTE, aPlan(40_000_000), { tenant: 'a' }),
@@ -54,8 +54,8 @@ test('large bodies: one that takes too much memory ends the thread, and no other
   assert.equal(small.ok, true)
 })
 
-test('large bodies: one that takes too long ends the thread, and no other body', async (t) => {
-  const opened = bodies(t, { msMax: 20 })
+test('large bodies: one that takes too long ends only the thread and itself', async (t) => {
+  const opened = bodies(t, { timeoutMs: 20 })
   const slow = await opened.read(ROUTE, aPlan(40_000_000), { tenant: 'a' })
   assert.deepEqual(slow, {
     ok: false,
@@ -63,7 +63,7 @@ test('large bodies: one that takes too long ends the thread, and no other body',
   })
 })
 
-test('large bodies: those of a tenant wait for each other, and too many are refused', async (t) => {
+test('large bodies: those of a tenant are parsed one by one, too many rejected', async (t) => {
   const opened = bodies(t)
   const read = (tenant: string) => opened.read(ROUTE, aPlan(1_000), { tenant })
   // The thread is starting: all of them wait.
@@ -74,7 +74,7 @@ test('large bodies: those of a tenant wait for each other, and too many are refu
   for (const { ok } of await Promise.all(waiting)) assert.equal(ok, true)
 })
 
-test('large bodies: one whose caller has gone is not parsed', async (t) => {
+test('large bodies: a body whose client disconnected is not parsed', async (t) => {
   const opened = bodies(t)
   const gone = new AbortController()
   const parsed = opened.read(ROUTE, aPlan(1_000), { tenant: 'a', signal: gone.signal })
@@ -83,7 +83,7 @@ test('large bodies: one whose caller has gone is not parsed', async (t) => {
 })
 
 test('large bodies: the limits of the server leave room for a plan of 50 MB', async (t) => {
-  const opened = new LargeBodies(systemClock)
+  const opened = new LargeBodyParser(systemClock)
   t.after(() => opened.stop())
   const body = aPlan(50 * 1024 * 1024 - 1_000)
   assert.ok(body.length > LIMITS.inlineBodyBytesMax)

@@ -12,19 +12,19 @@ import {
 import type { LargeBodyOutcome, LargeBodyTask } from './large-body-task.ts'
 
 const THREAD_LIMITS: ThreadLimits = {
-  msMax: LIMITS.largeBodyMsMax,
+  timeoutMs: LIMITS.largeBodyTimeoutMs,
   megabytesMax: LIMITS.largeBodyMegabytesMax,
   waitingPerTenantMax: LIMITS.largeBodiesWaitingPerTenantMax,
   waitingMax: LIMITS.largeBodiesWaitingMax,
-  waitMsMax: LIMITS.largeBodyWaitMsMax,
+  waitMsMax: LIMITS.largeBodyWaitTimeoutMs,
 }
 
 /**
  * Parses and validates large JSON bodies on a separate thread, tenant by tenant (decision 0081).
- * Only what the schema of the route knows comes back; free-form objects come back as bytes in
+ * Only members of the route's schema are returned; free-form objects are returned as bytes in
  * shared memory. The thread starts with the first large body.
  */
-export class LargeBodies {
+export class LargeBodyParser {
   readonly #queue: ThreadQueue<LargeBodyTask, LargeBodyOutcome>
   readonly #limits: ThreadLimits
 
@@ -33,20 +33,20 @@ export class LargeBodies {
     this.#queue = new ThreadQueue({
       clock,
       file: new URL('./large-body-worker.ts', import.meta.url),
-      does: 'parses large request bodies',
+      description: 'parses large request bodies',
       limits,
     })
   }
 
   /**
-   * The bytes are moved to the thread: the caller must own their buffer, and not use them again.
-   * Throws a fault of the kind `overloaded` when too many bodies wait.
+   * Transfers the bytes to the thread: the caller must own their buffer and not use it again.
+   * Throws a Fault of the kind `overloaded` if too many bodies are queued.
    */
   async read(routeId: string, bytes: Buffer, origin: TaskOrigin): Promise<LargeBodyOutcome> {
     const { buffer } = bytes
-    const moved = buffer instanceof ArrayBuffer ? [buffer] : []
-    const run = this.#queue.run(() => ({ routeId, bytes }), origin, moved)
-    // A body that was never sent is still here.
+    const transfer = buffer instanceof ArrayBuffer ? [buffer] : []
+    const run = this.#queue.run(() => ({ routeId, bytes }), origin, transfer)
+    // A body that was never sent is still in this thread's memory.
     const result = await run.finally(() => releaseBytes(bytes))
     switch (result.kind) {
       case 'done':
@@ -57,18 +57,18 @@ export class LargeBodies {
           overloadMessage(result.cause, 'large request bodies', this.#limits),
         )
       case 'too-slow':
-        return refused(`takes longer than ${this.#limits.msMax} ms to parse`)
+        return rejected(`takes longer than ${this.#limits.timeoutMs} ms to parse`)
       case 'too-large':
-        return refused(`takes more than ${this.#limits.megabytesMax} MB of memory to parse`)
+        return rejected(`takes more than ${this.#limits.megabytesMax} MB of memory to parse`)
     }
   }
 
-  /** Ends the thread; bodies that are not parsed by then fail. */
+  /** Terminates the thread; bodies that are not parsed by then fail. */
   stop(): Promise<void> {
     return this.#queue.stop()
   }
 }
 
-function refused(problem: string): LargeBodyOutcome {
+function rejected(problem: string): LargeBodyOutcome {
   return err({ code: 'unprocessable', detail: `The body ${problem}` })
 }

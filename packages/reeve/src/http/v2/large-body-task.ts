@@ -2,20 +2,20 @@ import { v2, type Route } from '@reeve/contract'
 import type { JsonBytes } from '@reeve/kit/json.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import { readDocument } from './read-document.ts'
-import { compileValidator, type Validated, type Validator } from './validate.ts'
+import { readDocument } from './json-documents.ts'
+import { compileValidator, type Validated, type Validator } from './body-validation.ts'
 
-/** A body that the thread parses and validates. */
+/** A body to be parsed and validated on the thread. */
 export interface LargeBodyTask {
-  /** The route whose schema the body has to match. */
+  /** Route whose schema the body must match. */
   readonly routeId: string
   readonly bytes: Uint8Array
 }
 
 export type LargeBodyOutcome = Result<Validated, GovernanceRefusal>
 
-/** The work of the thread; compiles the schema of a route with the first body of it. */
-export class LargeBodyReader {
+/** Parses and validates on the thread; compiles the schema of a route with its first body. */
+export class LargeBodyWorker {
   readonly #validators = new Map<string, Validator>()
 
   run({ routeId, bytes: { buffer, byteOffset, byteLength } }: LargeBodyTask): LargeBodyOutcome {
@@ -23,9 +23,9 @@ export class LargeBodyReader {
   }
 
   #validatorOf(routeId: string): Validator {
-    const known = this.#validators.get(routeId)
-    if (known !== undefined) return known
-    const { body } = routeOf(routeId)
+    const cached = this.#validators.get(routeId)
+    if (cached !== undefined) return cached
+    const { body } = findRoute(routeId)
     if (body === undefined) throw new Error(`the route ${routeId} has no body`)
     const validator = compileValidator(body, sharedJson)
     this.#validators.set(routeId, validator)
@@ -33,14 +33,14 @@ export class LargeBodyReader {
   }
 }
 
-function routeOf(routeId: string): Route {
+function findRoute(routeId: string): Route {
   const routes: Readonly<Record<string, Route>> = v2.v2Routes
   const route = routes[routeId]
   if (route === undefined) throw new Error(`the contract has no route ${routeId}`)
   return route
 }
 
-/** In memory that other threads read without a copy. */
+/** Encodes JSON into memory that other threads read without a copy. */
 function sharedJson(value: unknown): JsonBytes {
   const text = JSON.stringify(value)
   const shared = new SharedArrayBuffer(Buffer.byteLength(text))

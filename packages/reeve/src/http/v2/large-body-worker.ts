@@ -1,7 +1,7 @@
 /** The thread that parses and validates large bodies of `/api/v2`. */
 import { serveThread } from '../../threads/index.ts'
-import { LargeBodyReader, type LargeBodyTask } from './large-body-task.ts'
+import { LargeBodyWorker, type LargeBodyTask } from './large-body-task.ts'
 
-const reader = new LargeBodyReader()
+const reader = new LargeBodyWorker()
 
 serveThread((task: LargeBodyTask) => reader.run(task))

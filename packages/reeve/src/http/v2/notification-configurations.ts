@@ -7,29 +7,38 @@ import {
   listNotificationConfigurations,
   updateNotificationConfiguration,
   verifyNotificationConfiguration,
-  type NotifyingContext,
+  type NotificationContext,
 } from '../../governance/index.ts'
 import type { NotificationConfigurationRow } from '../../model/index.ts'
-import { answer, created, NO_CONTENT, paged, single, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { pathOf, timeText, toOne } from './resources/links.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  pageDocument,
+  resourceDocument,
+  offsetAndLimit,
+} from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { resourcePath, formatTime, toOne } from './resources/links.ts'
 
 const { v2Routes } = v2
 
-export function notificationConfigurationEndpoints(host: NotifyingContext): readonly V2Endpoint[] {
+export function notificationConfigurationEndpoints(
+  host: NotificationContext,
+): readonly V2Endpoint[] {
   const { context } = host
   return [
-    endpoint(v2Routes.listNotificationConfigurations, (request) => answerList(host, request)),
+    endpoint(v2Routes.listNotificationConfigurations, (request) => listResponse(host, request)),
     endpoint(
       v2Routes.createNotificationConfiguration,
       async ({ caller, params, body }) => {
-        const wish = { workspaceId: params.workspace_id, data: body.data }
-        return answer(await createNotificationConfiguration(host, caller, wish), (row) =>
-          created(resourceOf(host, row)),
+        const input = { workspaceId: params.workspace_id, data: body.data }
+        return mapResult(await createNotificationConfiguration(host, caller, input), (row) =>
+          createdDocument(configurationResource(host, row)),
         )
       },
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findWorkspaceWith(context, caller, {
             address: { workspaceId: params.workspace_id },
             right: 'update',
@@ -37,59 +46,61 @@ export function notificationConfigurationEndpoints(host: NotifyingContext): read
       },
     ),
     endpoint(v2Routes.readNotificationConfiguration, ({ caller, params }) =>
-      answer(findNotificationConfiguration(context, caller, idOf(params)), (row) =>
-        single(resourceOf(host, row)),
+      mapResult(findNotificationConfiguration(context, caller, configurationIdOf(params)), (row) =>
+        resourceDocument(configurationResource(host, row)),
       ),
     ),
     endpoint(
       v2Routes.updateNotificationConfiguration,
       async ({ caller, params, body }) => {
-        const wish = { id: idOf(params), data: body.data }
-        return answer(await updateNotificationConfiguration(host, caller, wish), (row) =>
-          single(resourceOf(host, row)),
+        const input = { id: configurationIdOf(params), data: body.data }
+        return mapResult(await updateNotificationConfiguration(host, caller, input), (row) =>
+          resourceDocument(configurationResource(host, row)),
         )
       },
       {
-        guard: ({ caller, params }) => findNotificationConfiguration(context, caller, idOf(params)),
+        authorize: ({ caller, params }) =>
+          findNotificationConfiguration(context, caller, configurationIdOf(params)),
       },
     ),
     endpoint(v2Routes.verifyNotificationConfiguration, async ({ caller, params }) =>
-      answer(await verifyNotificationConfiguration(host, caller, idOf(params)), (row) =>
-        single(resourceOf(host, row)),
+      mapResult(
+        await verifyNotificationConfiguration(host, caller, configurationIdOf(params)),
+        (row) => resourceDocument(configurationResource(host, row)),
       ),
     ),
     endpoint(v2Routes.deleteNotificationConfiguration, async ({ caller, params }) =>
-      answer(
-        await deleteNotificationConfiguration(context, caller, idOf(params)),
+      mapResult(
+        await deleteNotificationConfiguration(context, caller, configurationIdOf(params)),
         () => NO_CONTENT,
       ),
     ),
   ]
 }
 
-function idOf(params: { readonly notification_configuration_id: string }): string {
+function configurationIdOf(params: { readonly notification_configuration_id: string }): string {
   return params.notification_configuration_id
 }
 
-function answerList(
-  host: NotifyingContext,
+function listResponse(
+  host: NotificationContext,
   request: V2Request<typeof v2Routes.listNotificationConfigurations>,
-): Outcome {
+): JsonApiResult {
   const { caller, params, page } = request
   const found = listNotificationConfigurations(host.context, caller, params.workspace_id)
-  return answer(found, (rows) => {
-    const { skip, take } = windowOf(page)
-    const items = rows.slice(skip, skip + take).map((row) => resourceOf(host, row))
-    return paged(request, { items, total: rows.length })
+  return mapResult(found, (rows) => {
+    const { offset, limit } = offsetAndLimit(page)
+    const items = rows.slice(offset, offset + limit).map((row) => configurationResource(host, row))
+    return pageDocument(request, { items, total: rows.length })
   })
 }
 
-function resourceOf(
-  { context }: NotifyingContext,
+function configurationResource(
+  { context }: NotificationContext,
   row: NotificationConfigurationRow,
 ): v2.NotificationConfiguration {
   const url = context.sealer.open(row.url)
-  const { lastDelivery: last } = row
+  const { lastDelivery: delivery } = row
   return {
     id: row.id,
     type: 'notification-configurations',
@@ -100,22 +111,22 @@ function resourceOf(
       enabled: row.enabled,
       triggers: [...row.triggers],
       token: null,
-      'created-at': timeText(row.createdMs),
-      'updated-at': timeText(row.updatedMs),
+      'created-at': formatTime(row.createdMs),
+      'updated-at': formatTime(row.updatedMs),
       'delivery-responses':
-        last === null
+        delivery === null
           ? []
           : [
               {
                 url,
-                code: last.code,
-                body: last.body,
-                'sent-at': timeText(last.atMs),
-                successful: last.successful,
+                code: delivery.code,
+                body: delivery.body,
+                'sent-at': formatTime(delivery.atMs),
+                successful: delivery.successful,
               },
             ],
     },
     relationships: { subscribable: toOne('workspaces', row.workspaceId) },
-    links: { self: pathOf('notification-configurations', row.id) },
+    links: { self: resourcePath('notification-configurations', row.id) },
   }
 }

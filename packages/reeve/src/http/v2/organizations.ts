@@ -2,51 +2,65 @@ import { v2 } from '@reeve/contract'
 import {
   createOrganization,
   deleteOrganization,
-  findOwnedOrganization,
+  findUpdatableOrganization,
   findProject,
-  findSeat,
+  findOrganization,
   listOrganizations,
   mayCreateOrganizations,
-  seatIn,
+  findOrganizationById,
   updateOrganization,
   type GovernanceCaller,
   type GovernanceContext,
-  type Seat,
+  type VisibleOrganization,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { UNSEEN } from '../../model/index.ts'
-import { answer, created, NO_CONTENT, single, pagedOnRequest, windowOf } from './documents.ts'
+import { NOT_FOUND } from '../../model/index.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  resourceDocument,
+  pageIfRequested,
+  offsetAndLimit,
+} from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'
 import { entitlementSetResource, organizationResource } from './resources/organization.ts'
 import { projectResource } from './resources/project.ts'
 
-const { v2Routes, ORGANIZATION_INCLUDES } = v2
+const { v2Routes } = v2
+const { ORGANIZATION_INCLUDES } = v2
 
-/** Organizations and what they may use. */
+/** Returns the routes of organizations and their entitlements. */
 export function organizationEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: ORGANIZATION_INCLUDES }
   return [
-    listEndpoint(context),
+    listOrganizationsEndpoint(context),
     endpoint(
       v2Routes.createOrganization,
       async ({ caller, body }) =>
-        answer(await createOrganization(context, caller, body.data), (seat) =>
-          // Always with the entitlement set.
-          created(organizationResource(seat), {
-            included: [entitlementSetResource(seat.organization)],
+        mapResult(await createOrganization(context, caller, body.data), (visible) =>
+          // The response always includes the entitlement set.
+          createdDocument(organizationResource(visible), {
+            included: [entitlementSetResource(visible.organization)],
           }),
         ),
-      { guard: ({ caller }) => (mayCreateOrganizations(caller) ? ok(true) : err(UNSEEN)) },
+      { authorize: ({ caller }) => (mayCreateOrganizations(caller) ? ok(true) : err(NOT_FOUND)) },
     ),
     endpoint(
       v2Routes.readOrganization,
       ({ caller, params, includes }) =>
-        answer(findSeat(context, caller, params.organization_name), (seat) =>
-          single(
-            organizationResource(seat),
+        mapResult(findOrganization(context, caller, params.organization_name), (visible) =>
+          resourceDocument(
+            organizationResource(visible),
             includes.size === 0
               ? {}
-              : { included: includedOf(context, { caller, seats: [seat], includes }) },
+              : {
+                  included: includedResources(context, {
+                    caller,
+                    organizations: [visible],
+                    includes,
+                  }),
+                },
           ),
         ),
       included,
@@ -54,67 +68,72 @@ export function organizationEndpoints(context: GovernanceContext): readonly V2En
     endpoint(
       v2Routes.updateOrganization,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await updateOrganization(context, caller, {
             name: params.organization_name,
             data: body.data,
           }),
-          (seat) => single(organizationResource(seat)),
+          (visible) => resourceDocument(organizationResource(visible)),
         ),
       {
-        guard: ({ caller, params }) =>
-          findOwnedOrganization(context, caller, params.organization_name),
+        authorize: ({ caller, params }) =>
+          findUpdatableOrganization(context, caller, params.organization_name),
       },
     ),
     endpoint(v2Routes.deleteOrganization, async ({ caller, params }) =>
-      answer(await deleteOrganization(context, caller, params.organization_name), () => NO_CONTENT),
+      mapResult(
+        await deleteOrganization(context, caller, params.organization_name),
+        () => NO_CONTENT,
+      ),
     ),
     endpoint(v2Routes.readEntitlementSet, ({ caller, params }) =>
-      answer(findSeat(context, caller, params.organization_name), ({ organization }) =>
-        single(entitlementSetResource(organization)),
+      mapResult(findOrganization(context, caller, params.organization_name), ({ organization }) =>
+        resourceDocument(entitlementSetResource(organization)),
       ),
     ),
   ]
 }
 
-function listEndpoint(context: GovernanceContext): V2Endpoint {
+function listOrganizationsEndpoint(context: GovernanceContext): V2Endpoint {
   return endpoint(
     v2Routes.listOrganizations,
     (request) => {
       const { caller, query, page, includes } = request
-      const part = listOrganizations(context, caller, {
-        any: query.q,
+      const found = listOrganizations(context, caller, {
+        nameOrEmail: query.q,
         name: query['q[name]'],
         email: query['q[email]'],
-        ...(page.isAsked ? windowOf(page) : { skip: 0, take: Infinity }),
+        ...(page.isExplicitPage ? offsetAndLimit(page) : { offset: 0, limit: Infinity }),
       })
-      const seats = part.keys.flatMap((id) => {
-        const seat = seatIn(context, caller, id)
-        return seat.ok ? [seat.value] : []
+      const organizations = found.keys.flatMap((id) => {
+        const visible = findOrganizationById(context, caller, id)
+        return visible.ok ? [visible.value] : []
       })
-      return pagedOnRequest(request, {
-        items: seats.map(organizationResource),
-        total: part.total,
+      return pageIfRequested(request, {
+        items: organizations.map(organizationResource),
+        total: found.total,
         included:
-          includes.size === 0 ? undefined : includedOf(context, { caller, seats, includes }),
+          includes.size === 0
+            ? undefined
+            : includedResources(context, { caller, organizations, includes }),
       })
     },
     { includes: ORGANIZATION_INCLUDES },
   )
 }
 
-interface Including {
+interface IncludeRequest {
   readonly caller: GovernanceCaller
-  readonly seats: readonly Seat[]
+  readonly organizations: readonly VisibleOrganization[]
   readonly includes: ReadonlySet<string>
 }
 
-/** A default project that the caller may not read is left out, like everything unseen. */
-function includedOf(
+/** Returns the included resources. A default project that the caller may not read is omitted. */
+function includedResources(
   context: GovernanceContext,
-  { caller, seats, includes }: Including,
+  { caller, organizations, includes }: IncludeRequest,
 ): readonly Resource[] {
-  return seats.flatMap(({ organization }) => {
+  return organizations.flatMap(({ organization }) => {
     const project = includes.has('default_project')
       ? findProject(context, caller, organization.defaultProjectId)
       : undefined

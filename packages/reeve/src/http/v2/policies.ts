@@ -5,22 +5,29 @@ import {
   draftPolicyProblems,
   findPolicy,
   findPolicyCode,
-  findPolicySeat,
+  findPolicyOrganization,
   listPolicies,
-  policyFile,
-  policyVersions,
+  policyFileName,
+  listCodeVersions,
   updatePolicy,
   uploadPolicyCode,
   type GovernanceContext,
-  type SeenPolicy,
+  type VisiblePolicy,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { UNSEEN } from '../../model/index.ts'
-import { answer, NO_CONTENT, paged, single, whole, windowOf } from './documents.ts'
-import { memberAt, type DraftRule } from './draft.ts'
+import { NOT_FOUND } from '../../model/index.ts'
+import {
+  mapResult,
+  NO_CONTENT,
+  pageDocument,
+  resourceDocument,
+  listDocument,
+  offsetAndLimit,
+} from './documents.ts'
+import { valueAtPointer, type CrossFieldRule } from './body-validation.ts'
 import {
   endpoint,
-  type Outcome,
+  type JsonApiResult,
   type Resource,
   type V2Endpoint,
   type V2Request,
@@ -28,19 +35,20 @@ import {
 import {
   createdPolicyResource,
   policyResource,
+  policySetResource,
   policySetsOf,
   policyVersionResource,
-} from './resources/policy.ts'
-import { policySetResource } from './resources/policy-set.ts'
+} from './resources/policy-set.ts'
 
-const { v2Routes, POLICY_INCLUDES } = v2
+const { v2Routes } = v2
+const { POLICY_INCLUDES } = v2
 
-const newPolicyRule: DraftRule = ({ body, isSound }) => {
-  const at = '/data/attributes'
+const newPolicyRule: CrossFieldRule = ({ body, isValidAt }) => {
+  const pointer = '/data/attributes'
   // The members that are read are valid, and have the types of the schema.
-  const attributes = (memberAt(body, at) ?? {}) as Partial<NewPolicyAttributes>
+  const attributes = (valueAtPointer(body, pointer) ?? {}) as Partial<NewPolicyAttributes>
   return draftPolicyProblems(attributes, (...names) =>
-    names.every((name) => isSound(`${at}/${name}`)),
+    names.every((name) => isValidAt(`${pointer}/${name}`)),
   )
 }
 
@@ -53,74 +61,77 @@ export function policyEndpoints(context: GovernanceContext): readonly V2Endpoint
     endpoint(
       v2Routes.createPolicy,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await createPolicy(context, caller, {
             organizationName: params.organization_name,
             data: body.data,
           }),
-          // 200, not 201.
-          (seen) => single(createdPolicyResource(tables, seen)),
+          // The API documents 200 for this creation, not 201.
+          (visible) => resourceDocument(createdPolicyResource(tables, visible)),
         ),
       {
-        guard: ({ caller, params }) =>
-          findPolicySeat(context, caller, {
+        authorize: ({ caller, params }) =>
+          findPolicyOrganization(context, caller, {
             organizationName: params.organization_name,
             right: 'update',
           }),
-        draftRule: newPolicyRule,
+        crossFieldRule: newPolicyRule,
       },
     ),
     endpoint(
       v2Routes.listOrganizationPolicies,
-      (request) => answerList(context, request),
+      (request) => listResponse(context, request),
       includes,
     ),
     endpoint(
       v2Routes.readPolicy,
       (request) =>
-        answer(find(context, request, 'read'), (seen) =>
-          single(policyResource(tables, seen), includedIn(context, [seen], request.includes)),
+        mapResult(findRequestedPolicy(context, request, 'read'), (visible) =>
+          resourceDocument(
+            policyResource(tables, visible),
+            includedPolicySets(context, [visible], request.includes),
+          ),
         ),
       includes,
     ),
     endpoint(
       v2Routes.updatePolicy,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await updatePolicy(context, caller, { policyId: params.policy_id, data: body.data }),
-          (seen) => single(policyResource(tables, seen)),
+          (visible) => resourceDocument(policyResource(tables, visible)),
         ),
-      { guard: (request) => find(context, request, 'update') },
+      { authorize: (request) => findRequestedPolicy(context, request, 'update') },
     ),
     endpoint(v2Routes.deletePolicy, async ({ caller, params }) =>
-      answer(await deletePolicy(context, caller, params.policy_id), () => NO_CONTENT),
+      mapResult(await deletePolicy(context, caller, params.policy_id), () => NO_CONTENT),
     ),
-    ...codeEndpoints(context),
+    ...policyCodeEndpoints(context),
   ]
 }
 
-function codeEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+function policyCodeEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [
     endpoint(
       v2Routes.uploadPolicy,
       async ({ caller, params, query, body }) =>
-        answer(
+        mapResult(
           await uploadPolicyCode(context, caller, {
             policyId: params.policy_id,
             bytes: body,
             isStrict: query.validate === 'strict',
           }),
-          (seen) => single(policyResource(tables, seen)),
+          (visible) => resourceDocument(policyResource(tables, visible)),
         ),
       {
-        guard: (request) => find(context, request, 'update'),
+        authorize: (request) => findRequestedPolicy(context, request, 'update'),
       },
     ),
-    endpoint(v2Routes.downloadPolicy, (request) => download(context, request)),
+    endpoint(v2Routes.downloadPolicy, (request) => downloadRoute(context, request)),
     endpoint(v2Routes.listPolicyVersions, (request) =>
-      answer(find(context, request, 'read'), ({ policy }) =>
-        whole(policyVersions(tables, policy.id).map(policyVersionResource)),
+      mapResult(findRequestedPolicy(context, request, 'read'), ({ policy }) =>
+        listDocument(listCodeVersions(tables, policy.id).map(policyVersionResource)),
       ),
     ),
   ]
@@ -128,7 +139,7 @@ function codeEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
 
 type PolicyRequest = Pick<V2Request<typeof v2Routes.readPolicy>, 'caller' | 'params'>
 
-function find(
+function findRequestedPolicy(
   context: GovernanceContext,
   { caller, params }: PolicyRequest,
   right: 'read' | 'update',
@@ -136,48 +147,48 @@ function find(
   return findPolicy(context, caller, { policyId: params.policy_id, right })
 }
 
-function answerList(
+function listResponse(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.listOrganizationPolicies>,
-): Outcome {
+): JsonApiResult {
   const { caller, params, query, page, includes } = request
   const found = listPolicies(context, caller, {
     organizationName: params.organization_name,
-    part: query['search[name]'],
+    nameContains: query['search[name]'],
     kind: query['filter[kind]'],
     sort: query.sort ?? 'name',
-    ...windowOf(page),
+    ...offsetAndLimit(page),
   })
-  return answer(found, ({ policies, total }) =>
-    paged(request, {
-      items: policies.map((seen) => policyResource(context.store.tables, seen)),
+  return mapResult(found, ({ policies, total }) =>
+    pageDocument(request, {
+      items: policies.map((visible) => policyResource(context.store.tables, visible)),
       total,
-      ...includedIn(context, policies, includes),
+      ...includedPolicySets(context, policies, includes),
     }),
   )
 }
 
 /** Returns the included policy sets. The permission to read policies also covers their sets. */
-function includedIn(
+function includedPolicySets(
   { store }: GovernanceContext,
-  policies: readonly SeenPolicy[],
+  policies: readonly VisiblePolicy[],
   includes: ReadonlySet<string>,
 ): { readonly included?: readonly Resource[] } {
   if (!includes.has('policy_sets')) return {}
   const { tables } = store
   return {
-    included: policies.flatMap((seen) =>
-      policySetsOf(tables, seen.policy.id).map((id) =>
-        policySetResource(tables, { ...seen, set: tables.policy_sets.get(id) }),
+    included: policies.flatMap((visible) =>
+      policySetsOf(tables, visible.policy.id).map((id) =>
+        policySetResource(tables, { ...visible, set: tables.policy_sets.get(id) }),
       ),
     ),
   }
 }
 
-async function download(
+async function downloadRoute(
   context: GovernanceContext,
   { caller, params, query, headers }: V2Request<typeof v2Routes.downloadPolicy>,
-): Promise<Outcome> {
+): Promise<JsonApiResult> {
   const found = findPolicyCode(context, caller, {
     policyId: params.policy_id,
     versionId: query.version,
@@ -185,18 +196,18 @@ async function download(
   if (!found.ok) return found
   const { sha256, policy, read } = found.value
   const etag = `"${sha256}"`
-  if (isNamed(headers['if-none-match'], etag))
+  if (etagMatches(headers['if-none-match'], etag))
     return ok({ kind: 'empty', status: 304, headers: { etag } })
   const bytes = await read()
   // The policy was deleted between the two reads.
-  if (bytes === undefined) return err(UNSEEN)
+  if (bytes === undefined) return err(NOT_FOUND)
   return ok({
     kind: 'bytes',
     status: 200,
     bytes,
     headers: {
-      'content-type': v2.OCTETS_TYPE,
-      'content-disposition': `attachment; filename="${policyFile(policy)}"`,
+      'content-type': v2.BINARY_TYPE,
+      'content-disposition': `attachment; filename="${policyFileName(policy)}"`,
       etag,
     },
   })
@@ -205,7 +216,7 @@ async function download(
 /**
  * Reports whether `If-None-Match` matches the ETag; a weak validator suffices (RFC 9110, 13.1.2).
  */
-function isNamed(header: string | undefined, etag: string): boolean {
+function etagMatches(header: string | undefined, etag: string): boolean {
   const named = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return named.includes('*') || named.includes(etag)
 }

@@ -1,19 +1,19 @@
 import { v2 } from '@reeve/contract'
 import {
-  dryRunStatusOf,
+  dryRunStatus,
   evaluatePolicySet,
   evaluateWorkspacePolicies,
   findPolicy,
   findPolicySet,
   findWorkspaceWith,
   replayPolicy,
-  shownSet,
+  toPolicySetVerdict,
   tryPolicy,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import type { JudgedSetRow } from '../../model/index.ts'
-import { answer, single } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint } from './endpoint.ts'
+import type { PolicySetResultRow } from '../../model/index.ts'
+import { mapResult, resourceDocument } from './documents.ts'
+import { endpoint, type JsonApiResult, type V2Endpoint } from './endpoint.ts'
 
 const { v2Routes } = v2
 
@@ -25,11 +25,11 @@ export function policyDryRunEndpoints(context: GovernanceContext): readonly V2En
       async ({ caller, params, body }) => {
         const { plan, run, 'policy-sets': policySets } = body.data.attributes
         const { workspace_id: workspaceId } = params
-        const question = { workspaceId, plan, run, policySets }
-        return answer(await evaluateWorkspacePolicies(context, caller, question), dryRun)
+        const input = { workspaceId, plan, run, policySets }
+        return mapResult(await evaluateWorkspacePolicies(context, caller, input), dryRunDocument)
       },
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findWorkspaceWith(context, caller, {
             address: { workspaceId: params.workspace_id },
             right: 'queuePlan',
@@ -40,60 +40,60 @@ export function policyDryRunEndpoints(context: GovernanceContext): readonly V2En
       v2Routes.evaluatePolicySet,
       async ({ caller, params, body }) => {
         const { attributes, relationships } = body.data
-        const question = {
+        const input = {
           policySetId: params.policy_set_id,
           runId: relationships.run.data.id,
           toolVersion: attributes?.['policy-tool-version'],
         }
-        return answer(await evaluatePolicySet(context, caller, question), dryRun)
+        return mapResult(await evaluatePolicySet(context, caller, input), dryRunDocument)
       },
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findPolicySet(context, caller, { policySetId: params.policy_set_id, right: 'update' }),
       },
     ),
-    ...trialEndpoints(context),
+    ...dryRunPolicyEndpoints(context),
   ]
 }
 
-function dryRun(sets: readonly JudgedSetRow[]): Outcome {
+function dryRunDocument(sets: readonly PolicySetResultRow[]): JsonApiResult {
   const data: v2.PolicyDryRun = {
     type: 'policy-dry-runs',
-    attributes: { status: dryRunStatusOf(sets), 'policy-set-outcomes': sets.map(shownSet) },
+    attributes: { status: dryRunStatus(sets), 'policy-set-outcomes': sets.map(toPolicySetVerdict) },
   }
-  return single(data)
+  return resourceDocument(data)
 }
 
 /** Returns the routes that try a policy before it is enforced. */
-function trialEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
-  const guard = ({ caller, params }: Parameters<typeof findManaged>[1]) =>
-    findManaged(context, { caller, params })
+function dryRunPolicyEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const guard = ({ caller, params }: Parameters<typeof findManagedPolicy>[1]) =>
+    findManagedPolicy(context, { caller, params })
   return [
     endpoint(
       v2Routes.tryPolicy,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await tryPolicy(context, caller, { policyId: params.policy_id, ...body.data.attributes }),
-          (attributes) => single({ type: 'policy-trials', attributes }),
+          (attributes) => resourceDocument({ type: 'policy-trials', attributes }),
         ),
-      { guard },
+      { authorize: guard },
     ),
     endpoint(
       v2Routes.replayPolicy,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await replayPolicy(context, caller, {
             policyId: params.policy_id,
             ...body.data.attributes,
           }),
-          (attributes) => single({ type: 'policy-replays', attributes }),
+          (attributes) => resourceDocument({ type: 'policy-replays', attributes }),
         ),
-      { guard },
+      { authorize: guard },
     ),
   ]
 }
 
-function findManaged(
+function findManagedPolicy(
   context: GovernanceContext,
   {
     caller,

@@ -5,17 +5,17 @@ import type { JsonSchema } from '../decode.ts'
 import type { RawQuery } from '../query.ts'
 
 /** The requested page of a list. */
-export interface PageWish {
+export interface PageParams {
   readonly number: number
   readonly size: number
   /** True if the request names a page; some lists are unpaginated without one. */
-  readonly isAsked: boolean
+  readonly isExplicitPage: boolean
 }
 
 export interface ParsedQuery {
   /** Values by the names in the route's schema. */
   readonly values: Readonly<Record<string, string | number | boolean>>
-  readonly page: PageWish
+  readonly page: PageParams
   readonly includes: ReadonlySet<string>
   /** Sparse fieldsets by type. */
   readonly fields: ReadonlyMap<string, ReadonlySet<string>>
@@ -33,7 +33,7 @@ interface Parameter extends JsonSchema {
  * different result; so are `q`, by which other lists are searched, and an `include` that the route
  * does not support.
  */
-export function compileQuery(route: Route, includes: readonly string[]): QueryParser {
+export function compileJsonApiQuery(route: Route, includes: readonly string[]): QueryParser {
   const schema: {
     readonly properties?: Readonly<Record<string, Parameter>>
     readonly required?: readonly string[]
@@ -44,33 +44,34 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
   return (raw) => {
     const values: Record<string, string | number | boolean> = {}
     const fields = new Map<string, ReadonlySet<string>>()
-    for (const [name, given] of Object.entries(raw)) {
-      const text = typeof given === 'string' ? given : (given?.[0] ?? '')
+    for (const [name, rawValue] of Object.entries(raw)) {
+      const text = typeof rawValue === 'string' ? rawValue : (rawValue?.[0] ?? '')
       const parameter = parameters.get(name)
       const type = /^fields\[([^\]]+)\]$/.exec(name)?.[1]
-      if (type !== undefined) fields.set(type, new Set(split(text)))
+      if (type !== undefined) fields.set(type, new Set(splitList(text)))
       else if (parameter !== undefined) {
-        const value = read(parameter, text)
-        if (value === undefined) return refuseValue(name, text, choiceOf(parameter))
+        const value = parseValue(parameter, text)
+        if (value === undefined) return invalidValue(name, text, allowedValuesText(parameter))
         values[name] = value
       } else if (name === 'include' && isRead) {
-        const refused = readIncludes(text, includes)
+        const refused = parseIncludes(text, includes)
         if (!refused.ok) return refused
-      } else if (ASKING.test(name)) return refuse(name, `${name} is not known here`)
+      } else if (STRICT_PARAMETERS.test(name))
+        return invalidParameter(name, `${name} is not known here`)
     }
     for (const name of schema.required ?? [])
       if (values[name] === undefined || values[name] === '')
         // A missing required filter is 422, not 400.
         return err({ code: 'unprocessable', detail: `${name} must be given`, parameter: name })
-    const included = readIncludes(values['include'], includes)
+    const included = parseIncludes(values['include'], includes)
     if (!included.ok) return included
-    return ok({ values, page: pageOf(values), includes: included.value, fields })
+    return ok({ values, page: pageParams(values), includes: included.value, fields })
   }
 }
 
-const ASKING = /^(?:q$|(?:q|filter|search|page)\[)/
+const STRICT_PARAMETERS = /^(?:q$|(?:q|filter|search|page)\[)/
 
-function read(parameter: Parameter, text: string): string | number | boolean | undefined {
+function parseValue(parameter: Parameter, text: string): string | number | boolean | undefined {
   if (parameter.enum !== undefined) return parameter.enum.includes(text) ? text : undefined
   // A flag is set by its presence; only the value `false` clears it.
   if (parameter.anyOf !== undefined) return text !== 'false'
@@ -85,42 +86,45 @@ function read(parameter: Parameter, text: string): string | number | boolean | u
 }
 
 /** Returns the allowed values of a parameter as text. */
-function choiceOf({ enum: words, type, minimum = 0 }: Parameter): string {
-  if (words !== undefined) return oneOf(words)
+function allowedValuesText({ enum: values, type, minimum = 0 }: Parameter): string {
+  if (values !== undefined) return oneOfText(values)
   return type === 'integer' ? `a whole number from ${minimum}` : 'true or false'
 }
 
-function oneOf(words: readonly unknown[]): string {
-  return `one of ${words.join(', ')}`
+function oneOfText(values: readonly unknown[]): string {
+  return `one of ${values.join(', ')}`
 }
 
-function pageOf(values: ParsedQuery['values']): PageWish {
+function pageParams(values: ParsedQuery['values']): PageParams {
   const number = values['page[number]']
   const size = values['page[size]']
   return {
     number: typeof number === 'number' ? number : 1,
     // A page size above the maximum is reduced to it, as the response shows.
     size: typeof size === 'number' ? Math.min(size, v2.PAGE_SIZE_MAX) : v2.PAGE_SIZE_DEFAULT,
-    isAsked: number !== undefined || size !== undefined,
+    isExplicitPage: number !== undefined || size !== undefined,
   }
 }
 
 /** Parses `include`. Names use underscores; hyphens are equivalent. */
-function readIncludes(
-  given: string | number | boolean | undefined,
-  known: readonly string[],
+function parseIncludes(
+  include: string | number | boolean | undefined,
+  supported: readonly string[],
 ): Result<ReadonlySet<string>, GovernanceRefusal> {
   const names =
-    typeof given === 'string' ? split(given).map((name) => name.replaceAll('-', '_')) : []
-  const unknown = names.find((name) => !known.includes(name))
+    typeof include === 'string' ? splitList(include).map((name) => name.replaceAll('-', '_')) : []
+  const unknown = names.find((name) => !supported.includes(name))
   if (unknown === undefined) return ok(new Set(names))
   // Clients recognize this error by the words `include parameter`.
-  const choice = known.length === 0 ? 'nothing can be included here' : oneOf(known)
-  return refuse('include', `Invalid include parameter ${JSON.stringify(unknown)}: ${choice}`)
+  const choice = supported.length === 0 ? 'nothing can be included here' : oneOfText(supported)
+  return invalidParameter(
+    'include',
+    `Invalid include parameter ${JSON.stringify(unknown)}: ${choice}`,
+  )
 }
 
 /** Splits a comma-separated list, and trims its parts; empty ones are dropped. */
-export function split(text: string): readonly string[] {
+export function splitList(text: string): readonly string[] {
   return text
     .split(',')
     .map((part) => part.trim())
@@ -128,25 +132,28 @@ export function split(text: string): readonly string[] {
 }
 
 /** Splits a comma-separated list, whose parts must all be known. */
-export function splitKnown(
+export function splitEnum(
   parameter: string,
   text: string,
-  known: readonly string[],
+  allowed: readonly string[],
 ): Result<readonly string[], GovernanceRefusal> {
-  const parts = split(text)
-  const unknown = parts.find((part) => !known.includes(part))
-  return unknown === undefined ? ok(parts) : refuseValue(parameter, unknown, oneOf(known))
+  const parts = splitList(text)
+  const unknown = parts.find((part) => !allowed.includes(part))
+  return unknown === undefined ? ok(parts) : invalidValue(parameter, unknown, oneOfText(allowed))
 }
 
-function refuseValue(
+function invalidValue(
   parameter: string,
   text: string,
   choice: string,
 ): Result<never, GovernanceRefusal> {
-  return refuse(parameter, `${parameter} cannot be ${JSON.stringify(text)}: ${choice}`)
+  return invalidParameter(parameter, `${parameter} cannot be ${JSON.stringify(text)}: ${choice}`)
 }
 
 /** Returns a 400 error for a query parameter. */
-export function refuse(parameter: string, detail: string): Result<never, GovernanceRefusal> {
+export function invalidParameter(
+  parameter: string,
+  detail: string,
+): Result<never, GovernanceRefusal> {
   return err({ code: 'malformed', detail, parameter })
 }

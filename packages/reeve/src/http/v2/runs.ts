@@ -1,33 +1,40 @@
 import { v2 } from '@reeve/contract'
 import {
-  checkOf,
+  findPolicyCheck,
   createRun,
-  decideRun,
-  findDecidable,
+  performRunAction,
+  findRunForAction,
   findRun,
   forceCancelRun,
   forceExecuteRun,
-  isResting,
+  isIdle,
   listRuns,
-  reportRun,
-  stageOf,
+  reportApplyResult,
+  findTaskStage,
   type GovernanceContext,
   type RunFilter,
-  type SeenRun,
+  type VisibleRun,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
 import type { GovernanceAliases } from '../../compat/index.ts'
-import { answer, created, paged, single, whole, windowOf } from './documents.ts'
+import {
+  mapResult,
+  createdDocument,
+  pageDocument,
+  resourceDocument,
+  listDocument,
+  offsetAndLimit,
+} from './documents.ts'
 import {
   endpoint,
-  type Outcome,
+  type JsonApiResult,
   type Resource,
   type V2Endpoint,
   type V2Request,
 } from './endpoint.ts'
-import { split } from './query.ts'
-import type { WaitHost } from './row-waits.ts'
-import { configurationVersionResource } from './resources/configuration-version.ts'
+import { splitList } from './query.ts'
+import type { WaitDeps } from './run-phases.ts'
+import { configurationVersionResource } from './configuration-versions.ts'
 import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
 import {
   applyResource,
@@ -35,83 +42,85 @@ import {
   planResource,
   runEventResources,
   runResource,
-  type LogHost,
+  type LogUrlDeps,
 } from './resources/run.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
-const { v2Routes, RUN_INCLUDES } = v2
+const { v2Routes } = v2
+const { RUN_INCLUDES } = v2
 
-export interface RunHost extends WaitHost {
+export interface RunDeps extends WaitDeps {
   readonly structuredLogHeader: GovernanceAliases['structuredLogHeader']
 }
 
-/** Other clients print a log as it is, so it is made of plain text. */
+/** Reports whether the client renders structured logs; other clients get plain text. */
 function rendersStructuredLogs(
-  { structuredLogHeader: header }: RunHost,
+  { structuredLogHeader: expected }: RunDeps,
   headers: V2Request<typeof v2Routes.createRun>['headers'],
 ): boolean {
-  return header !== undefined && headers[header.name] === header.value
+  return expected !== undefined && headers[expected.name] === expected.value
 }
 
-export function runEndpoints(host: RunHost): readonly V2Endpoint[] {
+export function runEndpoints(host: RunDeps): readonly V2Endpoint[] {
   const { context } = host
   const includes = { includes: RUN_INCLUDES }
   return [
     endpoint(v2Routes.createRun, async ({ caller, body, headers }) => {
       const structuredLog = rendersStructuredLogs(host, headers)
-      return answer(await createRun(context, caller, { ...body.data, structuredLog }), (seen) =>
-        created(runResource(context, seen, caller.userId)),
+      return mapResult(
+        await createRun(context, caller, { ...body.data, structuredLog }),
+        (visible) => createdDocument(runResource(context, visible, caller.userId)),
       )
     }),
-    endpoint(v2Routes.listWorkspaceRuns, (request) => answerList(context, request), includes),
-    endpoint(v2Routes.readRun, (request) => read(host, request), includes),
+    endpoint(v2Routes.listWorkspaceRuns, (request) => listResponse(context, request), includes),
+    endpoint(v2Routes.readRun, (request) => readRunRoute(host, request), includes),
     endpoint(
       v2Routes.reportRun,
       async ({ caller, params, body }) =>
-        answer(
-          await reportRun(context, caller, {
+        mapResult(
+          await reportApplyResult(context, caller, {
             runId: params.run_id,
             status: body.data.attributes.status,
           }),
-          (seen) => single(runResource(context, seen, caller.userId)),
+          (visible) => resourceDocument(runResource(context, visible, caller.userId)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findRun(context, caller, { runId: params.run_id, right: 'queueApply' }),
       },
     ),
     ...decisionEndpoints(context),
-    ...forcedEndpoints(context),
+    ...forceEndpoints(context),
     endpoint(v2Routes.listRunEvents, ({ caller, params }) =>
-      answer(findRun(context, caller, { runId: params.run_id, right: 'read' }), (seen) =>
-        whole(runEventResources(seen)),
+      mapResult(findRun(context, caller, { runId: params.run_id, right: 'read' }), (visible) =>
+        listDocument(runEventResources(visible)),
       ),
     ),
   ]
 }
 
-function forcedEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+function forceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const routes = [
     [v2Routes.forceCancelRun, forceCancelRun],
     [v2Routes.forceExecuteRun, forceExecuteRun],
   ] as const
-  return routes.map(([route, decide]) =>
+  return routes.map(([route, action]) =>
     endpoint(
       route,
       async ({ caller, params, body }) =>
-        answer(
-          await decide(context, caller, { runId: params.run_id, comment: commentIn(body) }),
+        mapResult(
+          await action(context, caller, { runId: params.run_id, comment: commentOf(body) }),
           () => ok({ kind: 'empty', status: 202 }),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findRun(context, caller, { runId: params.run_id, right: 'forceUnlock' }),
       },
     ),
   )
 }
 
-function commentIn(body: { readonly comment?: string | null } | null): string | null {
+function commentOf(body: { readonly comment?: string | null } | null): string | null {
   return body?.comment ?? null
 }
 
@@ -125,8 +134,8 @@ function decisionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
     endpoint(
       route,
       async ({ caller, params, body }) =>
-        answer(
-          await decideRun(context, caller, {
+        mapResult(
+          await performRunAction(context, caller, {
             runId: params.run_id,
             action,
             comment: body?.comment ?? null,
@@ -134,103 +143,103 @@ function decisionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
           () => ok({ kind: 'empty', status: 202 }),
         ),
       {
-        guard: ({ caller, params }) =>
-          findDecidable(context, caller, { runId: params.run_id, action }),
+        authorize: ({ caller, params }) =>
+          findRunForAction(context, caller, { runId: params.run_id, action }),
       },
     ),
   )
 }
 
-function answerList(
+function listResponse(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.listWorkspaceRuns>,
-): Outcome {
+): JsonApiResult {
   const { caller, params, page, includes, query } = request
   const workspaceId = params.workspace_id
   const found = listRuns(context, caller, {
     workspaceId,
-    filter: filterOf(query),
-    ...windowOf(page),
+    filter: runFilter(query),
+    ...offsetAndLimit(page),
   })
-  return answer(found, ({ runs, total }) =>
-    paged(request, {
-      items: runs.map((seen) => runResource(context, seen, caller.userId)),
+  return mapResult(found, ({ runs, total }) =>
+    pageDocument(request, {
+      items: runs.map((visible) => runResource(context, visible, caller.userId)),
       total,
-      ...includedIn({ context, origin: request.address.origin }, runs, includes),
+      ...includedResources({ context, origin: request.requestUrl.origin }, runs, includes),
     }),
   )
 }
 
-function filterOf(query: V2Request<typeof v2Routes.listWorkspaceRuns>['query']): RunFilter {
+function runFilter(query: V2Request<typeof v2Routes.listWorkspaceRuns>['query']): RunFilter {
   return {
-    statuses: valuesOf(query['filter[status]']),
-    operations: valuesOf(query['filter[operation]']),
-    sources: valuesOf(query['filter[source]']),
+    statuses: uniqueValues(query['filter[status]']),
+    operations: uniqueValues(query['filter[operation]']),
+    sources: uniqueValues(query['filter[source]']),
     user: query['search[user]'],
     commit: query['search[commit]'],
     text: query['search[basic]'],
   }
 }
 
-/** Each value is looked up once, however often the query repeats it. */
-function valuesOf(text: string | undefined): readonly string[] | undefined {
-  return text === undefined || text === '' ? undefined : [...new Set(split(text))]
+/** Splits a list of values, without duplicates. */
+function uniqueValues(text: string | undefined): readonly string[] | undefined {
+  return text === undefined || text === '' ? undefined : [...new Set(splitList(text))]
 }
 
-async function read(
-  host: RunHost,
-  { caller, params, query, includes, tenant, address }: V2Request<typeof v2Routes.readRun>,
-): Promise<Outcome> {
+async function readRunRoute(
+  host: RunDeps,
+  { caller, params, query, includes, tenant, requestUrl }: V2Request<typeof v2Routes.readRun>,
+): Promise<JsonApiResult> {
   const { context } = host
   const find = () => findRun(context, caller, { runId: params.run_id, right: 'read' })
   const first = find()
   if (!first.ok) return first
   if (query.wait !== undefined && query.wait > 0)
-    await rested(host, first.value, query.wait, tenant)
-  // Rights may have changed while it waited.
-  return answer(find(), (seen) =>
-    single(
-      runResource(context, seen, caller.userId),
-      includedIn({ context, origin: address.origin }, [seen], includes),
+    await waitForRest(host, first.value, query.wait, tenant)
+  // Permissions may have changed during the wait.
+  return mapResult(find(), (visible) =>
+    resourceDocument(
+      runResource(context, visible, caller.userId),
+      includedResources({ context, origin: requestUrl.origin }, [visible], includes),
     ),
   )
 }
 
-/** Waits until nothing happens to the run by itself, or the time is over. */
-async function rested(
-  { context, lifecycle, parked }: RunHost,
-  { run }: SeenRun,
+/** Waits until the run needs an action of somebody or has ended, or the time is up. */
+async function waitForRest(
+  { context, lifecycle, parked }: RunDeps,
+  { run }: VisibleRun,
   seconds: number,
   tenant: string,
 ): Promise<void> {
   const { runs } = context.store.tables
   const isAtRest = (): boolean => {
-    const now = runs.find(run.id)
-    return now === undefined || isResting(now.status)
+    const current = runs.find(run.id)
+    return current === undefined || isIdle(current.status)
   }
-  const hold = lifecycle.hold()
+  const handle = lifecycle.openHandle()
   const wait = `${Math.min(seconds, v2.RUN_WAIT_SECONDS_MAX)}s`
   try {
-    await parked.waitForIndex(tenant, { minIndex: 1, wait }, hold, {
+    await parked.waitForIndex(tenant, { minIndex: 1, wait }, handle, {
       index: () => (isAtRest() ? 2 : 1),
       watch: [{ table: 'runs', key: run.id }],
     })
   } finally {
-    lifecycle.release(hold)
+    lifecycle.release(handle)
   }
 }
 
-function includedIn(
-  host: LogHost,
-  runs: readonly SeenRun[],
+function includedResources(
+  host: LogUrlDeps,
+  runs: readonly VisibleRun[],
   includes: ReadonlySet<string>,
 ): { readonly included?: readonly Resource[] } {
   if (includes.size === 0) return {}
   const { context } = host
   const { tables } = context.store
   const included = runs.flatMap((seen): Resource[] => {
-    const check = checkOf(tables, seen.run.id)
-    const stage = stageOf(tables, seen.run.id)
+    const check = findPolicyCheck(tables, seen.run.id)
+    const stage = findTaskStage(tables, seen.run.id)
     const { configurationVersionId = '' } = seen.run
     const configuration = tables.configuration_versions.find(configurationVersionId)
     return [

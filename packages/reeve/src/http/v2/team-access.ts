@@ -12,9 +12,17 @@ import {
   updateWorkspaceAccess,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { answer, created, NO_CONTENT, paged, single, windowOf } from './documents.ts'
+import type { TeamProjectRow, TeamWorkspaceRow } from '../../model/index.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  pageDocument,
+  resourceDocument,
+  offsetAndLimit,
+} from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
-import { teamProjectResource, teamWorkspaceResource } from './resources/team-access.ts'
+import { resourcePath, toOne } from './resources/links.ts'
 
 const { v2Routes } = v2
 
@@ -26,43 +34,46 @@ export function teamAccessEndpoints(context: GovernanceContext): readonly V2Endp
 function projectAccessEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listTeamProjectAccesses, (request) =>
-      answer(
+      mapResult(
         listProjectAccesses(context, request.caller, {
           projectId: request.query['filter[project][id]'],
-          window: windowOf(request.page),
+          window: offsetAndLimit(request.page),
         }),
         ({ accesses, total }) =>
-          paged(request, { items: accesses.map(teamProjectResource), total }),
+          pageDocument(request, { items: accesses.map(teamProjectResource), total }),
       ),
     ),
     endpoint(v2Routes.createTeamProjectAccess, async ({ caller, body }) =>
-      answer(await createProjectAccess(context, caller, body.data), (row) =>
-        created(teamProjectResource(row)),
+      mapResult(await createProjectAccess(context, caller, body.data), (row) =>
+        createdDocument(teamProjectResource(row)),
       ),
     ),
     endpoint(v2Routes.readTeamProjectAccess, ({ caller, params }) =>
-      answer(
+      mapResult(
         findProjectAccess(context, caller, { id: params.team_project_id, right: 'readTeams' }),
-        (row) => single(teamProjectResource(row)),
+        (row) => resourceDocument(teamProjectResource(row)),
       ),
     ),
     endpoint(
       v2Routes.updateTeamProjectAccess,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await updateProjectAccess(context, caller, {
             id: params.team_project_id,
             data: body.data,
           }),
-          (row) => single(teamProjectResource(row)),
+          (row) => resourceDocument(teamProjectResource(row)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findProjectAccess(context, caller, { id: params.team_project_id, right: 'manageTeams' }),
       },
     ),
     endpoint(v2Routes.deleteTeamProjectAccess, async ({ caller, params }) =>
-      answer(await deleteProjectAccess(context, caller, params.team_project_id), () => NO_CONTENT),
+      mapResult(
+        await deleteProjectAccess(context, caller, params.team_project_id),
+        () => NO_CONTENT,
+      ),
     ),
   ]
 }
@@ -70,39 +81,39 @@ function projectAccessEndpoints(context: GovernanceContext): readonly V2Endpoint
 function workspaceAccessEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listTeamWorkspaceAccesses, (request) =>
-      answer(
+      mapResult(
         listWorkspaceAccesses(context, request.caller, {
           workspaceId: request.query['filter[workspace][id]'],
           teamId: request.query['filter[team][id]'],
-          window: windowOf(request.page),
+          window: offsetAndLimit(request.page),
         }),
         ({ accesses, total }) =>
-          paged(request, { items: accesses.map(teamWorkspaceResource), total }),
+          pageDocument(request, { items: accesses.map(teamWorkspaceResource), total }),
       ),
     ),
     endpoint(v2Routes.createTeamWorkspaceAccess, async ({ caller, body }) =>
-      answer(await createWorkspaceAccess(context, caller, body.data), (row) =>
-        created(teamWorkspaceResource(row)),
+      mapResult(await createWorkspaceAccess(context, caller, body.data), (row) =>
+        createdDocument(teamWorkspaceResource(row)),
       ),
     ),
     endpoint(v2Routes.readTeamWorkspaceAccess, ({ caller, params }) =>
-      answer(
+      mapResult(
         findWorkspaceAccess(context, caller, { id: params.team_workspace_id, right: 'read' }),
-        (row) => single(teamWorkspaceResource(row)),
+        (row) => resourceDocument(teamWorkspaceResource(row)),
       ),
     ),
     endpoint(
       v2Routes.updateTeamWorkspaceAccess,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await updateWorkspaceAccess(context, caller, {
             id: params.team_workspace_id,
             data: body.data,
           }),
-          (row) => single(teamWorkspaceResource(row)),
+          (row) => resourceDocument(teamWorkspaceResource(row)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findWorkspaceAccess(context, caller, {
             id: params.team_workspace_id,
             right: 'manageTeams',
@@ -110,10 +121,41 @@ function workspaceAccessEndpoints(context: GovernanceContext): readonly V2Endpoi
       },
     ),
     endpoint(v2Routes.deleteTeamWorkspaceAccess, async ({ caller, params }) =>
-      answer(
+      mapResult(
         await deleteWorkspaceAccess(context, caller, params.team_workspace_id),
         () => NO_CONTENT,
       ),
     ),
   ]
+}
+
+/**
+ * Returns a team's access to a project. Like access to workspaces, it shows the effective
+ * permissions of the chosen access level.
+ */
+function teamProjectResource(row: TeamProjectRow): v2.TeamProjectAccess {
+  return {
+    id: row.id,
+    type: 'team-projects',
+    attributes: {
+      access: row.access,
+      'project-access': row.projectAccess,
+      'workspace-access': row.workspaceAccess,
+    },
+    relationships: { team: toOne('teams', row.teamId), project: toOne('projects', row.projectId) },
+    links: { self: resourcePath('team-projects', row.id) },
+  }
+}
+
+function teamWorkspaceResource(row: TeamWorkspaceRow): v2.TeamWorkspaceAccess {
+  return {
+    id: row.id,
+    type: 'team-workspaces',
+    attributes: { access: row.access, ...row.values },
+    relationships: {
+      team: toOne('teams', row.teamId),
+      workspace: toOne('workspaces', row.workspaceId),
+    },
+    links: { self: resourcePath('team-workspaces', row.id) },
+  }
 }

@@ -3,24 +3,31 @@ import {
   changeTeamMembers,
   createTeam,
   deleteTeam,
-  findShownUser,
+  findPublicUser,
   findTeam,
-  findTeamMaker,
+  findOrganizationForNewTeam,
   findTeamWith,
   listTeams,
   updateTeam,
   type GovernanceContext,
-  type MemberChange,
-  type SeenTeam,
+  type TeamMemberChange,
+  type VisibleTeam,
 } from '../../governance/index.ts'
-import { answer, created, NO_CONTENT, single, paged, windowOf } from './documents.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  resourceDocument,
+  pageDocument,
+  offsetAndLimit,
+} from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'
-import { split } from './query.ts'
-import { membershipResource } from './resources/membership.ts'
+import { splitList } from './query.ts'
+import { membershipResource, userResource } from './resources/users.ts'
 import { teamResource } from './resources/team.ts'
-import { userResource } from './resources/user.ts'
 
-const { v2Routes, TEAM_INCLUDES } = v2
+const { v2Routes } = v2
+const { TEAM_INCLUDES } = v2
 
 export function teamEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: TEAM_INCLUDES }
@@ -32,15 +39,15 @@ export function teamEndpoints(context: GovernanceContext): readonly V2Endpoint[]
         const names = query['filter[names]']
         const found = listTeams(context, caller, {
           organizationName: params.organization_name,
-          part: query.q,
-          names: names === undefined ? undefined : split(names),
-          ...windowOf(request.page),
+          nameContains: query.q,
+          names: names === undefined ? undefined : splitList(names),
+          ...offsetAndLimit(request.page),
         })
-        return answer(found, ({ teams, total }) =>
-          paged(request, {
-            items: teams.map((seen) => teamResource(context, seen)),
+        return mapResult(found, ({ teams, total }) =>
+          pageDocument(request, {
+            items: teams.map((visible) => teamResource(context, visible)),
             total,
-            included: includes.size === 0 ? undefined : includedOf(context, teams, includes),
+            included: includes.size === 0 ? undefined : includedMembers(context, teams, includes),
           }),
         )
       },
@@ -49,22 +56,25 @@ export function teamEndpoints(context: GovernanceContext): readonly V2Endpoint[]
     endpoint(
       v2Routes.createTeam,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await createTeam(context, caller, {
             organizationName: params.organization_name,
             data: body.data,
           }),
-          (seen) => created(teamResource(context, seen)),
+          (visible) => createdDocument(teamResource(context, visible)),
         ),
-      { guard: ({ caller, params }) => findTeamMaker(context, caller, params.organization_name) },
+      {
+        authorize: ({ caller, params }) =>
+          findOrganizationForNewTeam(context, caller, params.organization_name),
+      },
     ),
     endpoint(
       v2Routes.readTeam,
       ({ caller, params, includes }) =>
-        answer(findTeam(context, caller, params.team_id), (seen) =>
-          single(
-            teamResource(context, seen),
-            includes.size === 0 ? {} : { included: includedOf(context, [seen], includes) },
+        mapResult(findTeam(context, caller, params.team_id), (visible) =>
+          resourceDocument(
+            teamResource(context, visible),
+            includes.size === 0 ? {} : { included: includedMembers(context, [visible], includes) },
           ),
         ),
       included,
@@ -72,38 +82,38 @@ export function teamEndpoints(context: GovernanceContext): readonly V2Endpoint[]
     endpoint(
       v2Routes.updateTeam,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await updateTeam(context, caller, { teamId: params.team_id, data: body.data }),
-          (seen) => single(teamResource(context, seen)),
+          (visible) => resourceDocument(teamResource(context, visible)),
         ),
       {
-        guard: ({ caller, params }) =>
+        authorize: ({ caller, params }) =>
           findTeamWith(context, caller, { teamId: params.team_id, right: 'update' }),
       },
     ),
     endpoint(v2Routes.deleteTeam, async ({ caller, params }) =>
-      answer(await deleteTeam(context, caller, params.team_id), () => NO_CONTENT),
+      mapResult(await deleteTeam(context, caller, params.team_id), () => NO_CONTENT),
     ),
     ...MEMBER_ROUTES.map(({ id, ...mode }) => memberEndpoint(context, id, mode)),
   ]
 }
 
 const MEMBER_ROUTES = [
-  { id: 'addTeamUsers', by: 'user', isRemoval: false },
-  { id: 'removeTeamUsers', by: 'user', isRemoval: true },
-  { id: 'addTeamMemberships', by: 'membership', isRemoval: false },
-  { id: 'removeTeamMemberships', by: 'membership', isRemoval: true },
+  { id: 'addTeamUsers', idType: 'user', isRemoval: false },
+  { id: 'removeTeamUsers', idType: 'user', isRemoval: true },
+  { id: 'addTeamMemberships', idType: 'membership', isRemoval: false },
+  { id: 'removeTeamMemberships', idType: 'membership', isRemoval: true },
 ] as const
 
 function memberEndpoint(
   context: GovernanceContext,
   id: (typeof MEMBER_ROUTES)[number]['id'],
-  mode: Pick<MemberChange, 'by' | 'isRemoval'>,
+  mode: Pick<TeamMemberChange, 'idType' | 'isRemoval'>,
 ): V2Endpoint {
   return endpoint(
     v2Routes[id],
     async ({ caller, params, body }) =>
-      answer(
+      mapResult(
         await changeTeamMembers(context, caller, {
           ...mode,
           teamId: params.team_id,
@@ -112,27 +122,35 @@ function memberEndpoint(
         () => NO_CONTENT,
       ),
     {
-      guard: ({ caller, params }) =>
+      authorize: ({ caller, params }) =>
         findTeamWith(context, caller, { teamId: params.team_id, right: 'updateMembers' }),
     },
   )
 }
 
-/** Only who the documents refer to can be attached by clients: its own team. */
-function includedOf(
+/**
+ * Returns the included users and memberships. A membership names only this team: clients cannot
+ * attach others.
+ */
+function includedMembers(
   context: GovernanceContext,
-  teams: readonly SeenTeam[],
+  teams: readonly VisibleTeam[],
   includes: ReadonlySet<string>,
 ): readonly Resource[] {
-  const { team_memberships: inTeams, organization_memberships: seats } = context.store.tables
+  const { team_memberships: teamMemberships, organization_memberships: memberships } =
+    context.store.tables
   return teams.flatMap(({ team }) =>
-    inTeams.rowsIn('team', team.id).flatMap(({ userId, membershipId }): readonly Resource[] => {
-      const user = includes.has('users') ? findShownUser(context, userId) : undefined
-      const seat = includes.has('organization_memberships') ? seats.find(membershipId) : undefined
-      return [
-        ...(user === undefined ? [] : [userResource(user)]),
-        ...(seat === undefined ? [] : [membershipResource(context, seat, [team.id])]),
-      ]
-    }),
+    teamMemberships
+      .rowsByIndex('team', team.id)
+      .flatMap(({ userId, membershipId }): readonly Resource[] => {
+        const user = includes.has('users') ? findPublicUser(context, userId) : undefined
+        const membership = includes.has('organization_memberships')
+          ? memberships.find(membershipId)
+          : undefined
+        return [
+          ...(user === undefined ? [] : [userResource(user)]),
+          ...(membership === undefined ? [] : [membershipResource(context, membership, [team.id])]),
+        ]
+      }),
   )
 }

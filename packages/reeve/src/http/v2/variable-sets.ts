@@ -7,29 +7,51 @@ import {
   deleteSetVariable,
   deleteVariableSet,
   findProject,
-  findSetMaker,
+  findOrganizationForNewVariableSet,
   findSetVariable,
   findVariableSet,
   findWorkspace,
   listVariableSets,
   setsOfProject,
   setsOfWorkspace,
-  setVariables,
+  listSetVariables,
   updateSetVariable,
   updateVariableSet,
   variableSetMembers,
   type GovernanceCaller,
   type GovernanceContext,
-  type SeenVariableSet,
+  type VisibleVariableSet,
+  createVariable,
+  deleteVariable,
+  findVariable,
+  findWorkspaceWith,
+  listEffectiveVariables,
+  listVariables,
+  updateVariable,
+  type EffectiveVariable,
 } from '../../governance/index.ts'
-import type { GovernanceRefusal } from '../../model/index.ts'
-import { answer, created, NO_CONTENT, paged, single, whole, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type Resource, type V2Endpoint } from './endpoint.ts'
+import type { GovernanceRefusal, RunVariableRow } from '../../model/index.ts'
+import {
+  mapResult,
+  createdDocument,
+  NO_CONTENT,
+  pageDocument,
+  resourceDocument,
+  listDocument,
+  offsetAndLimit,
+} from './documents.ts'
+import { endpoint, type JsonApiResult, type Resource, type V2Endpoint } from './endpoint.ts'
+import { resourcePath, toOne } from './resources/links.ts'
 import { projectResource } from './resources/project.ts'
-import { setVariableResource, variableSetResource } from './resources/variable-set.ts'
+import {
+  setVariableResource,
+  variableAttributes,
+  variableSetResource,
+} from './resources/variable-set.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
-const { v2Routes, VARIABLE_SET_INCLUDES } = v2
+const { v2Routes } = v2
+const { VARIABLE_SET_INCLUDES } = v2
 
 const WITH_INCLUDES = { includes: VARIABLE_SET_INCLUDES }
 
@@ -39,66 +61,76 @@ export function variableSetEndpoints(context: GovernanceContext): readonly V2End
     endpoint(
       v2Routes.createVariableSet,
       async ({ caller, params, body }) =>
-        answer(
+        mapResult(
           await createVariableSet(context, caller, {
             organizationName: params.organization_name,
             data: body.data,
           }),
-          (seen) => created(variableSetResource(context.store.tables, seen)),
+          (visible) => createdDocument(variableSetResource(context.store.tables, visible)),
         ),
-      { guard: ({ caller, params }) => findSetMaker(context, caller, params.organization_name) },
+      {
+        authorize: ({ caller, params }) =>
+          findOrganizationForNewVariableSet(context, caller, params.organization_name),
+      },
     ),
     endpoint(
       v2Routes.readVariableSet,
       (request) =>
-        answer(
-          findVariableSet(context, request.caller, { ...idOf(request.params), right: 'read' }),
-          (seen) => shown(context, seen, request),
+        mapResult(
+          findVariableSet(context, request.caller, {
+            ...variableSetRef(request.params),
+            right: 'read',
+          }),
+          (visible) => variableSetResponse(context, visible, request),
         ),
       WITH_INCLUDES,
     ),
     endpoint(
       v2Routes.updateVariableSet,
       async (request) =>
-        answer(
+        mapResult(
           await updateVariableSet(context, request.caller, {
-            ...idOf(request.params),
+            ...variableSetRef(request.params),
             data: request.body.data,
           }),
-          (seen) => shown(context, seen, request),
+          (visible) => variableSetResponse(context, visible, request),
         ),
-      { ...WITH_INCLUDES, guard: writable(context) },
+      { ...WITH_INCLUDES, authorize: authorizeUpdate(context) },
     ),
     endpoint(v2Routes.deleteVariableSet, async ({ caller, params }) =>
-      answer(await deleteVariableSet(context, caller, params.variable_set_id), () => NO_CONTENT),
+      mapResult(await deleteVariableSet(context, caller, params.variable_set_id), () => NO_CONTENT),
     ),
     ...MEMBER_ROUTES.map((one) => memberEndpoint(context, one)),
     ...variableEndpoints(context),
   ]
 }
 
-interface OneSet {
+interface VariableSetRequest {
   readonly caller: GovernanceCaller
   readonly params: { readonly variable_set_id: string }
 }
 
-function idOf({ variable_set_id: variableSetId }: OneSet['params']) {
+function variableSetRef({ variable_set_id: variableSetId }: VariableSetRequest['params']) {
   return { variableSetId }
 }
 
-function writable(context: GovernanceContext) {
-  return ({ caller, params }: OneSet) =>
-    findVariableSet(context, caller, { ...idOf(params), right: 'update' })
+function authorizeUpdate(context: GovernanceContext) {
+  return ({ caller, params }: VariableSetRequest) =>
+    findVariableSet(context, caller, { ...variableSetRef(params), right: 'update' })
 }
 
-interface Asking {
+interface IncludeRequest {
   readonly caller: GovernanceCaller
   readonly includes: ReadonlySet<string>
 }
 
-function shown(context: GovernanceContext, seen: SeenVariableSet, asking: Asking): Outcome {
-  const resource = variableSetResource(context.store.tables, seen)
-  return single(resource, includedIn(context, [seen], asking))
+function variableSetResponse(
+  context: GovernanceContext,
+  visible: VisibleVariableSet,
+  request: IncludeRequest,
+): JsonApiResult {
+  const resource = variableSetResource(context.store.tables, visible)
+  return resourceDocument(resource, includedResources(context, [visible], request))
 }
 
 function listEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
@@ -107,8 +139,8 @@ function listEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
       v2Routes.listVariableSets,
       (request) => {
         const { caller, params, query } = request
-        const wish = { organizationName: params.organization_name, part: query.q ?? '' }
-        return page(context, request, listVariableSets(context, caller, wish))
+        const input = { organizationName: params.organization_name, part: query.q ?? '' }
+        return pageResponse(context, request, listVariableSets(context, caller, input))
       },
       WITH_INCLUDES,
     ),
@@ -116,7 +148,7 @@ function listEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
       v2Routes.listWorkspaceVariableSets,
       (request) => {
         const found = setsOfWorkspace(context, request.caller, request.params.workspace_id)
-        return page(context, request, found)
+        return pageResponse(context, request, found)
       },
       WITH_INCLUDES,
     ),
@@ -124,46 +156,50 @@ function listEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
       v2Routes.listProjectVariableSets,
       (request) => {
         const found = setsOfProject(context, request.caller, request.params.project_id)
-        return page(context, request, found)
+        return pageResponse(context, request, found)
       },
       WITH_INCLUDES,
     ),
   ]
 }
 
-function page(
+function pageResponse(
   context: GovernanceContext,
-  request: Parameters<typeof paged>[0] & Asking,
-  found: Result<readonly SeenVariableSet[], GovernanceRefusal>,
-): Outcome {
-  return answer(found, (all) => {
-    const { skip, take } = windowOf(request.page)
-    const sets = all.slice(skip, skip + take)
-    const items = sets.map((seen) => variableSetResource(context.store.tables, seen))
-    return paged(request, { items, total: all.length, ...includedIn(context, sets, request) })
+  request: Parameters<typeof pageDocument>[0] & IncludeRequest,
+  found: Result<readonly VisibleVariableSet[], GovernanceRefusal>,
+): JsonApiResult {
+  return mapResult(found, (all) => {
+    const { offset, limit } = offsetAndLimit(request.page)
+    const sets = all.slice(offset, offset + limit)
+    const items = sets.map((visible) => variableSetResource(context.store.tables, visible))
+    return pageDocument(request, {
+      items,
+      total: all.length,
+      ...includedResources(context, sets, request),
+    })
   })
 }
 
 /** Returns the objects that sets refer to and the caller may read; others remain identifiers. */
-function includedIn(
+function includedResources(
   context: GovernanceContext,
-  sets: readonly SeenVariableSet[],
-  { caller, includes }: Asking,
+  sets: readonly VisibleVariableSet[],
+  { caller, includes }: IncludeRequest,
 ): { readonly included?: readonly Resource[] } {
   if (includes.size === 0) return {}
   const { tables } = context.store
   const included = sets.flatMap(({ set }): Resource[] => [
-    ...(includes.has('vars') ? setVariables(tables, set.id).map(setVariableResource) : []),
+    ...(includes.has('vars') ? listSetVariables(tables, set.id).map(setVariableResource) : []),
     ...(includes.has('workspaces')
       ? variableSetMembers(tables, set.id, 'workspaces').flatMap((workspaceId) => {
-          const seen = findWorkspace(context, caller, { workspaceId })
-          return seen.ok ? [workspaceResource(context, seen.value)] : []
+          const visible = findWorkspace(context, caller, { workspaceId })
+          return visible.ok ? [workspaceResource(context, visible.value)] : []
         })
       : []),
     ...(includes.has('projects')
       ? variableSetMembers(tables, set.id, 'projects').flatMap((projectId) => {
-          const seen = findProject(context, caller, projectId)
-          return seen.ok ? [projectResource(tables, seen.value)] : []
+          const visible = findProject(context, caller, projectId)
+          return visible.ok ? [projectResource(tables, visible.value)] : []
         })
       : []),
   ])
@@ -185,56 +221,169 @@ function memberEndpoint(
     v2Routes[id],
     async ({ caller, params, body }) => {
       const ids = body.data.map((member) => member.id)
-      const change = { ...idOf(params), relation, ids, how }
-      return answer(await changeVariableSetMembers(context, caller, change), () => NO_CONTENT)
+      const change = { ...variableSetRef(params), relation, ids, how }
+      return mapResult(await changeVariableSetMembers(context, caller, change), () => NO_CONTENT)
     },
-    { guard: writable(context) },
+    { authorize: authorizeUpdate(context) },
   )
 }
 
 function variableEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listVariableSetVariables, ({ caller, params }) =>
-      answer(findVariableSet(context, caller, { ...idOf(params), right: 'read' }), ({ set }) =>
-        whole(setVariables(context.store.tables, set.id).map(setVariableResource)),
+      mapResult(
+        findVariableSet(context, caller, { ...variableSetRef(params), right: 'read' }),
+        ({ set }) =>
+          listDocument(listSetVariables(context.store.tables, set.id).map(setVariableResource)),
       ),
     ),
     endpoint(
       v2Routes.createVariableSetVariable,
       async ({ caller, params, body }) =>
-        answer(
-          await createSetVariable(context, caller, { ...idOf(params), data: body.data }),
-          ({ variable }) => created(setVariableResource(variable)),
+        mapResult(
+          await createSetVariable(context, caller, { ...variableSetRef(params), data: body.data }),
+          ({ variable }) => createdDocument(setVariableResource(variable)),
         ),
-      { guard: writable(context) },
+      { authorize: authorizeUpdate(context) },
     ),
     endpoint(v2Routes.readVariableSetVariable, ({ caller, params }) =>
-      answer(
-        findSetVariable(context, caller, { ...pathOfVariable(params), right: 'read' }),
-        ({ variable }) => single(setVariableResource(variable)),
+      mapResult(
+        findSetVariable(context, caller, { ...variableRef(params), right: 'read' }),
+        ({ variable }) => resourceDocument(setVariableResource(variable)),
       ),
     ),
     endpoint(
       v2Routes.updateVariableSetVariable,
       async ({ caller, params, body }) =>
-        answer(
-          await updateSetVariable(context, caller, { ...pathOfVariable(params), data: body.data }),
-          ({ variable }) => single(setVariableResource(variable)),
+        mapResult(
+          await updateSetVariable(context, caller, { ...variableRef(params), data: body.data }),
+          ({ variable }) => resourceDocument(setVariableResource(variable)),
         ),
       {
-        guard: ({ caller, params }) =>
-          findSetVariable(context, caller, { ...pathOfVariable(params), right: 'update' }),
+        authorize: ({ caller, params }) =>
+          findSetVariable(context, caller, { ...variableRef(params), right: 'update' }),
       },
     ),
     endpoint(v2Routes.deleteVariableSetVariable, async ({ caller, params }) =>
-      answer(await deleteSetVariable(context, caller, pathOfVariable(params)), () => NO_CONTENT),
+      mapResult(await deleteSetVariable(context, caller, variableRef(params)), () => NO_CONTENT),
     ),
   ]
 }
 
-function pathOfVariable(params: {
+function variableRef(params: {
   readonly variable_set_id: string
   readonly set_variable_id: string
 }) {
   return { variableSetId: params.variable_set_id, variableId: params.set_variable_id }
+}
+
+export function workspaceVariableEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  return [
+    endpoint(v2Routes.listWorkspaceVariables, ({ caller, params }) =>
+      listDocumentOf(listVariables(context, caller, { workspaceId: params.workspace_id })),
+    ),
+    endpoint(v2Routes.listAllWorkspaceVariables, ({ caller, params }) => {
+      const { workspace_id: workspaceId } = params
+      return mapResult(listEffectiveVariables(context, caller, { workspaceId }), (variables) =>
+        listDocument(variables.map((one) => effectiveVariableResource(workspaceId, one))),
+      )
+    }),
+    endpoint(v2Routes.findWorkspaceVariables, ({ caller, query }) =>
+      listDocumentOf(
+        listVariables(context, caller, {
+          organizationName: query['filter[organization][name]'],
+          workspaceName: query['filter[workspace][name]'],
+        }),
+      ),
+    ),
+    endpoint(
+      v2Routes.createWorkspaceVariable,
+      async ({ caller, params, body }) => {
+        const input = { workspaceId: params.workspace_id, data: body.data }
+        return mapResult(await createVariable(context, caller, input), ({ variable }) =>
+          createdDocument(variableResource(variable)),
+        )
+      },
+      {
+        authorize: ({ caller, params }) =>
+          findWorkspaceWith(context, caller, {
+            address: { workspaceId: params.workspace_id },
+            right: 'updateVariables',
+          }),
+      },
+    ),
+    ...variableItemEndpoints(context),
+  ]
+}
+
+function variableItemEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  return [
+    endpoint(v2Routes.readWorkspaceVariable, ({ caller, params }) =>
+      mapResult(
+        findVariable(context, caller, { ...workspaceVariableRef(params), right: 'readVariables' }),
+        ({ variable }) => resourceDocument(variableResource(variable)),
+      ),
+    ),
+    endpoint(
+      v2Routes.updateWorkspaceVariable,
+      async ({ caller, params, body }) =>
+        mapResult(
+          await updateVariable(context, caller, {
+            ...workspaceVariableRef(params),
+            data: body.data,
+          }),
+          ({ variable }) => resourceDocument(variableResource(variable)),
+        ),
+      {
+        authorize: ({ caller, params }) =>
+          findVariable(context, caller, {
+            ...workspaceVariableRef(params),
+            right: 'updateVariables',
+          }),
+      },
+    ),
+    endpoint(v2Routes.deleteWorkspaceVariable, async ({ caller, params }) =>
+      mapResult(
+        await deleteVariable(context, caller, workspaceVariableRef(params)),
+        () => NO_CONTENT,
+      ),
+    ),
+  ]
+}
+
+function workspaceVariableRef(params: {
+  readonly workspace_id: string
+  readonly variable_id: string
+}) {
+  return { workspaceId: params.workspace_id, variableId: params.variable_id }
+}
+
+function listDocumentOf(
+  found: Result<readonly RunVariableRow[], GovernanceRefusal>,
+): JsonApiResult {
+  return mapResult(found, (variables) => listDocument(variables.map(variableResource)))
+}
+
+function variableResource(variable: RunVariableRow): v2.WorkspaceVariable {
+  const { id, workspaceId } = variable
+  return {
+    id,
+    type: 'vars',
+    attributes: variableAttributes(variable),
+    relationships: { configurable: toOne('workspaces', workspaceId) },
+    links: { self: resourcePath('workspaces', workspaceId, 'vars', id) },
+  }
+}
+
+function effectiveVariableResource(
+  workspaceId: string,
+  { variable, setId }: EffectiveVariable,
+): v2.WorkspaceVariable {
+  const resource = variableResource({ ...variable, workspaceId })
+  if (setId === undefined) return resource
+  return {
+    ...resource,
+    relationships: { ...resource.relationships, varset: toOne('varsets', setId) },
+    links: { self: resourcePath('varsets', setId, 'relationships', 'vars', variable.id) },
+  }
 }

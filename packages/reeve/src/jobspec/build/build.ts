@@ -9,11 +9,11 @@ import {
   type Expression,
   type Span,
 } from '@reeve/hcl'
-import { note } from '../findings.ts'
-import { isRecord, isRounded, toJson, type Json, type JsonRecord } from '../json.ts'
-import type { Mark } from '../places.ts'
-import type { Nested, BlockTable } from '../schema/table.ts'
-import type { Building, Draft } from './draft.ts'
+import { report } from '../diagnostics.ts'
+import { isRecord, hasInexactInteger, toJson, type Json, type JsonRecord } from '../source.ts'
+import type { FieldSpan } from '../source-map.ts'
+import type { Nested, BlockMapping } from '../schema/block-mapping.ts'
+import type { BuildContext, RecordBuilder } from './record-builder.ts'
 
 /** The parts of a decoded block that a record is built from. */
 export interface BlockSource {
@@ -25,60 +25,74 @@ export interface BlockSource {
 /** Builds the record of a block. The block has already been checked against its schema. */
 export function buildRecord(
   source: BlockSource,
-  table: BlockTable,
-  building: Building,
+  table: BlockMapping,
+  building: BuildContext,
 ): JsonRecord {
   const { body, headerSpan: span } = source
-  const draft: Draft = { values: new Map(), marks: new Map(), span, building }
+  const draft: RecordBuilder = { values: new Map(), marks: new Map(), span, building }
   const [label] = source.labels
   if (table.label !== undefined && label !== undefined)
-    set(draft, table.label, { value: label, span })
+    setField(draft, table.label, { value: label, span })
   for (const attribute of body.attributes.values()) addAttribute(draft, attribute, table)
-  for (const [type, blocks] of byType(body.blocks)) addBlocks(draft, blocks, table.blocks[type])
+  for (const [type, blocks] of groupByType(body.blocks))
+    addBlocks(draft, blocks, table.blocks[type])
   for (const block of body.blocks) addMapBlock(draft, block, table)
   table.finish?.(draft)
-  return seal(draft, table)
+  return finishRecord(draft, table)
 }
 
 /** Sets every missing field to null. */
-function seal({ values, marks, span, building }: Draft, table: BlockTable): JsonRecord {
+function finishRecord(
+  { values, marks, span, building }: RecordBuilder,
+  table: BlockMapping,
+): JsonRecord {
   const record = Object.fromEntries(table.fields.map((name) => [name, values.get(name) ?? null]))
   building.places.set(record, { span, fields: marks })
   return record
 }
 
-function set(draft: Draft, name: string, { value, ...mark }: Mark & { readonly value: Json }) {
+function setField(
+  draft: RecordBuilder,
+  name: string,
+  { value, ...mark }: FieldSpan & { readonly value: Json },
+) {
   draft.values.set(name, value)
   draft.marks.set(name, mark)
 }
 
-function addAttribute(draft: Draft, attribute: DecodedAttribute, table: BlockTable): void {
+function addAttribute(
+  draft: RecordBuilder,
+  attribute: DecodedAttribute,
+  table: BlockMapping,
+): void {
   const field = table.attributes[attribute.name]
   if (field === undefined || attribute.value === null) return
   const { expression } = attribute
   const { span } = expression
-  noteRounded(attribute, draft.building)
+  warnInexact(attribute, draft.building)
   const value = toJson(attribute.value)
-  if (isRecord(value)) markMembers(draft.building, value, expression)
-  set(draft, field.to, { value, span, expression })
+  if (isRecord(value)) indexMembers(draft.building, value, expression)
+  setField(draft, field.to, { value, span, expression })
 }
 
-function noteRounded({ value, expression }: DecodedAttribute, { findings }: Building): void {
-  if (!isRounded(value)) return
+function warnInexact({ value, expression }: DecodedAttribute, { findings }: BuildContext): void {
+  if (!hasInexactInteger(value)) return
   const detail = 'Whole numbers beyond 2^53 lose digits in a job; write them as strings.'
-  note(findings, () => warningAt(expression.span, 'Number rounded', detail))
+  report(findings, () => warningAt(expression.span, 'Number rounded', detail))
 }
 
 /** Indexes the members of a map that is written out, so that each has its own position. */
-function markMembers({ places }: Building, record: JsonRecord, expression: Expression): void {
+function indexMembers({ places }: BuildContext, record: JsonRecord, expression: Expression): void {
   if (expression.kind !== 'object') return
-  const fields = new Map<string, Mark>()
+  const fields = new Map<string, FieldSpan>()
   for (const { name, value } of expression.items)
     if (name !== undefined) fields.set(name, { span: value.span, expression: value })
   places.set(record, { span: expression.span, fields })
 }
 
-function byType(blocks: readonly DecodedBlock[]): ReadonlyMap<string, readonly DecodedBlock[]> {
+function groupByType(
+  blocks: readonly DecodedBlock[],
+): ReadonlyMap<string, readonly DecodedBlock[]> {
   const groups = new Map<string, DecodedBlock[]>()
   for (const block of blocks) {
     const group = groups.get(block.type)
@@ -88,14 +102,22 @@ function byType(blocks: readonly DecodedBlock[]): ReadonlyMap<string, readonly D
   return groups
 }
 
-function addBlocks(draft: Draft, blocks: readonly DecodedBlock[], row: Nested | undefined): void {
+function addBlocks(
+  draft: RecordBuilder,
+  blocks: readonly DecodedBlock[],
+  row: Nested | undefined,
+): void {
   const [first] = blocks
   if (row === undefined || first === undefined) return
   const span = first.headerSpan
-  set(draft, row.to, { value: nestedJson(draft, blocks, row), span })
+  setField(draft, row.to, { value: buildNested(draft, blocks, row), span })
 }
 
-function nestedJson({ building }: Draft, blocks: readonly DecodedBlock[], row: Nested): Json {
+function buildNested(
+  { building }: RecordBuilder,
+  blocks: readonly DecodedBlock[],
+  row: Nested,
+): Json {
   const [first] = blocks
   if (first === undefined) return null
   if (row.form === 'free') return buildValue(first, building)
@@ -111,29 +133,29 @@ function nestedJson({ building }: Draft, blocks: readonly DecodedBlock[], row: N
   return Object.fromEntries(entries)
 }
 
-function reportLabel(block: DecodedBlock, label: string, { findings }: Building): void {
+function reportLabel(block: DecodedBlock, label: string, { findings }: BuildContext): void {
   const detail = () =>
     `There is another block of type ${quoteText(block.type)} with the label ${quoteText(label)}.`
-  note(findings, () => errorAt(block.headerSpan, 'Duplicate block', detail()))
+  report(findings, () => errorAt(block.headerSpan, 'Duplicate block', detail()))
 }
 
 /** Reads `meta { … }` as `meta = { … }`. */
-function addMapBlock(draft: Draft, block: DecodedBlock, table: BlockTable): void {
+function addMapBlock(draft: RecordBuilder, block: DecodedBlock, table: BlockMapping): void {
   const field = table.attributes[block.type]
   if (field === undefined || table.blocks[block.type] !== undefined) return
-  set(draft, field.to, { value: buildValue(block, draft.building), span: block.headerSpan })
+  setField(draft, field.to, { value: buildValue(block, draft.building), span: block.headerSpan })
 }
 
 /**
  * Converts a block to a value: nested blocks become lists of objects, even single ones, and labels
  * become nested objects.
  */
-function buildValue(block: DecodedBlock, building: Building): Json {
+function buildValue(block: DecodedBlock, building: BuildContext): Json {
   const { body, headerSpan } = block
-  noteAllRounded(body, building)
+  warnInexactValues(body, building)
   const value = toJson(decodedToValue(body))
   if (!isRecord(value)) return value
-  const fields = new Map<string, Mark>()
+  const fields = new Map<string, FieldSpan>()
   for (const inner of body.blocks)
     if (!fields.has(inner.type)) fields.set(inner.type, { span: inner.headerSpan })
   for (const { name, expression } of body.attributes.values())
@@ -142,7 +164,7 @@ function buildValue(block: DecodedBlock, building: Building): Json {
   return value
 }
 
-function noteAllRounded({ attributes, blocks }: DecodedBody, building: Building): void {
-  for (const attribute of attributes.values()) noteRounded(attribute, building)
-  for (const { body } of blocks) noteAllRounded(body, building)
+function warnInexactValues({ attributes, blocks }: DecodedBody, building: BuildContext): void {
+  for (const attribute of attributes.values()) warnInexact(attribute, building)
+  for (const { body } of blocks) warnInexactValues(body, building)
 }

@@ -1,15 +1,15 @@
 import { charge, errorAt, TOO_EXPENSIVE } from '@reeve/hcl'
-import { note } from '../findings.ts'
-import { isRecord, recordsOf, type JsonRecord } from '../json.ts'
-import { amend, fallBack, take, type Draft } from './draft.ts'
+import { report } from '../diagnostics.ts'
+import { isRecord, toRecords, type JsonRecord } from '../source.ts'
+import { copyWith, setDefault, takePseudoField, type RecordBuilder } from './record-builder.ts'
 
 /** Sets the ID and name of a job to its label unless they are given. */
-export function nameJob(draft: Draft): void {
-  const label = take(draft, '@label')
+export function defaultJobName(draft: RecordBuilder): void {
+  const label = takePseudoField(draft, '@label')
   if (typeof label !== 'string') return
   for (const name of ['ID', 'Name']) {
     if (draft.values.has(name)) continue
-    fallBack(draft, name, label)
+    setDefault(draft, name, label)
     draft.marks.set(name, { span: draft.span })
   }
 }
@@ -18,9 +18,9 @@ export function nameJob(draft: Draft): void {
  * Wraps tasks directly inside a job in groups, before the other groups. `fields` are the fields of
  * a group.
  */
-export function wrapTasks(draft: Draft, fields: readonly string[]): void {
+export function wrapTasksInGroups(draft: RecordBuilder, fields: readonly string[]): void {
   const { places } = draft.building
-  const tasks = recordsOf(take(draft, '@tasks'))
+  const tasks = toRecords(takePseudoField(draft, '@tasks'))
   if (tasks.length === 0) return
   const unset = Object.fromEntries(fields.map((name) => [name, null]))
   const wrapped = tasks.map((task) => {
@@ -29,7 +29,7 @@ export function wrapTasks(draft: Draft, fields: readonly string[]): void {
     if (marks !== undefined) places.set(group, { span: marks.span, fields: new Map() })
     return group
   })
-  draft.values.set('TaskGroups', [...wrapped, ...recordsOf(draft.values.get('TaskGroups'))])
+  draft.values.set('TaskGroups', [...wrapped, ...toRecords(draft.values.get('TaskGroups'))])
 }
 
 /** Secret settings of a job or group that all its tasks inherit. */
@@ -38,28 +38,28 @@ interface SharedSecrets {
   readonly secrets: readonly JsonRecord[]
 }
 
-export function giveSecretsToTasks(draft: Draft): void {
+export function moveSecretsToTasks(draft: RecordBuilder): void {
   const shared = takeSecrets(draft)
   if (shared === undefined) return
-  const tasks = recordsOf(draft.values.get('Tasks'))
+  const tasks = toRecords(draft.values.get('Tasks'))
   if (tasks.length > 0) draft.values.set('Tasks', withSecrets(tasks, shared, draft))
 }
 
-export function giveSecretsToGroups(draft: Draft): void {
+export function moveSecretsToGroups(draft: RecordBuilder): void {
   const shared = takeSecrets(draft)
   if (shared === undefined) return
-  const groups = recordsOf(draft.values.get('TaskGroups')).map((group) => {
-    const tasks = recordsOf(group['Tasks'])
+  const groups = toRecords(draft.values.get('TaskGroups')).map((group) => {
+    const tasks = toRecords(group['Tasks'])
     if (tasks.length === 0) return group
     const Tasks = withSecrets(tasks, shared, draft)
-    return amend(group, { Tasks }, draft.building.places)
+    return copyWith(group, { Tasks }, draft.building.places)
   })
   if (groups.length > 0) draft.values.set('TaskGroups', groups)
 }
 
-function takeSecrets(draft: Draft): SharedSecrets | undefined {
-  const store = take(draft, '@secret_store')
-  const secrets = recordsOf(take(draft, '@secrets'))
+function takeSecrets(draft: RecordBuilder): SharedSecrets | undefined {
+  const store = takePseudoField(draft, '@secret_store')
+  const secrets = toRecords(takePseudoField(draft, '@secrets'))
   if (store === undefined && secrets.length === 0) return undefined
   return { store: isRecord(store) ? store : undefined, secrets }
 }
@@ -68,21 +68,21 @@ function takeSecrets(draft: Draft): SharedSecrets | undefined {
 function withSecrets(
   tasks: readonly JsonRecord[],
   { store, secrets }: SharedSecrets,
-  { building, span }: Draft,
+  { building, span }: RecordBuilder,
 ): readonly JsonRecord[] {
   // Tasks times secrets grows faster than the file.
   if (!charge(building.meter, tasks.length * (1 + secrets.length))) {
     const detail = 'The secrets given to all tasks are too many for the tasks.'
     // Reported once: every other group would exceed the budget too.
     if (building.findings.errors.at(-1)?.summary !== TOO_EXPENSIVE)
-      note(building.findings, () => errorAt(span, TOO_EXPENSIVE, detail))
+      report(building.findings, () => errorAt(span, TOO_EXPENSIVE, detail))
     return tasks
   }
   return tasks.map((task) => {
-    const own = recordsOf(task['Secrets'])
-    const names = new Set(own.map((secret) => secret['Name']))
-    const all = [...own, ...secrets.filter((secret) => !names.has(secret['Name'] ?? null))]
+    const taskSecrets = toRecords(task['Secrets'])
+    const names = new Set(taskSecrets.map((secret) => secret['Name']))
+    const all = [...taskSecrets, ...secrets.filter((secret) => !names.has(secret['Name'] ?? null))]
     const SecretStore = task['SecretStore'] ?? store ?? null
-    return amend(task, { SecretStore, Secrets: all.length === 0 ? null : all }, building.places)
+    return copyWith(task, { SecretStore, Secrets: all.length === 0 ? null : all }, building.places)
   })
 }

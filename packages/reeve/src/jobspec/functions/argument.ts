@@ -40,7 +40,7 @@ export function number(name: string): Argument<NumberValue> {
 }
 
 /** An integer within the safe range of a number. */
-export function whole(name: string, bounds: Bounds = {}): Argument<number> {
+export function integer(name: string, bounds: Bounds = {}): Argument<number> {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds
   const isBounded = bounds.min !== undefined || bounds.max !== undefined
   const wanted = isBounded
@@ -67,7 +67,7 @@ function describeBounds({ min, max }: Bounds): string {
 }
 
 /** An integer of any size. */
-export function bigWhole(name: string): Argument<bigint> {
+export function bigInteger(name: string): Argument<bigint> {
   return {
     name,
     type: NUMBER,
@@ -97,7 +97,7 @@ export function any(name: string): Argument<Value> {
 }
 
 /** Any value except null. */
-export function some(name: string): Argument<Value> {
+export function nonNull(name: string): Argument<Value> {
   return { name, type: ANY, read: (value) => ok(value) }
 }
 
@@ -116,19 +116,19 @@ export function listOrNull(name: string): Argument<readonly Value[] | null> {
 }
 
 /** A list whose elements are converted to their common type. */
-export function evenList(name: string): Argument<readonly Value[]> {
+export function homogeneousList(name: string): Argument<readonly Value[]> {
   return { name, type: listOf(ANY), read: readList }
 }
 
 function readList(value: Value): Result<readonly Value[], string> {
-  return isList(value) ? ok(value) : err(`must be a list, but it is ${withArticle(value)}`)
+  return isList(value) ? ok(value) : err(`must be a list, but it is ${typeWithArticle(value)}`)
 }
 
-export function texts(name: string): Argument<readonly string[]> {
-  return { name, type: listOf(STRING), read: readTexts }
+export function strings(name: string): Argument<readonly string[]> {
+  return { name, type: listOf(STRING), read: readStrings }
 }
 
-function readTexts(value: Value): Result<readonly string[], string> {
+function readStrings(value: Value): Result<readonly string[], string> {
   return readElements(value, (one) => (typeof one === 'string' ? one : undefined))
 }
 
@@ -141,7 +141,7 @@ export function numbers(name: string): Argument<readonly NumberValue[]> {
 }
 
 /** A list that may contain null elements, for functions that handle them (`alltrue`, `compact`). */
-export function listAs(name: string, element: Type): Argument<readonly Value[]> {
+export function typedList(name: string, element: Type): Argument<readonly Value[]> {
   return { name, type: listOf(element), read: readList }
 }
 
@@ -177,11 +177,11 @@ export function objectOrNull(name: string): Argument<ObjectValue | null> {
 function readObject(value: Value): Result<ObjectValue, string> {
   return isObject(value)
     ? ok(value)
-    : err(`must be a map or an object, but it is ${withArticle(value)}`)
+    : err(`must be a map or an object, but it is ${typeWithArticle(value)}`)
 }
 
 /** An object of string lists. */
-export function textsByName(
+export function stringListsByName(
   name: string,
 ): Argument<readonly (readonly [string, readonly string[]])[]> {
   return {
@@ -190,7 +190,7 @@ export function textsByName(
     read: (value) => {
       const entries: [string, readonly string[]][] = []
       for (const [key, one] of Object.entries(isObject(value) ? value : {})) {
-        const found = readTexts(one)
+        const found = readStrings(one)
         if (!found.ok) return found
         entries.push([key, found.value])
       }
@@ -199,7 +199,7 @@ export function textsByName(
   }
 }
 
-function withArticle(value: Value): string {
+function typeWithArticle(value: Value): string {
   const kind = describeValue(value)
   if (value === null) return kind
   return kind === 'object' ? `an ${kind}` : `a ${kind}`

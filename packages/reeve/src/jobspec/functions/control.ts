@@ -27,19 +27,24 @@ export const controlFunctions: Readonly<Record<string, FunctionDefinition>> = {
     parameterCountMax: 1,
     call: ([argument]) => ok(argument?.evaluate() !== undefined),
   },
-  convert: { kind: 'lazy', parameterCountMin: 2, parameterCountMax: 2, call: convertToWritten },
-  try: { kind: 'lazy', parameterCountMin: 1, parameterCountMax: Infinity, call: firstThatWorks },
-  tobool: conversion(BOOL),
-  tolist: conversion(listOf(ANY)),
-  tomap: conversion(mapOf(ANY)),
-  tonumber: conversion(NUMBER),
-  toset: conversion(setOf(ANY)),
-  tostring: conversion(STRING),
+  convert: {
+    kind: 'lazy',
+    parameterCountMin: 2,
+    parameterCountMax: 2,
+    call: convertToTypeExpression,
+  },
+  try: { kind: 'lazy', parameterCountMin: 1, parameterCountMax: Infinity, call: firstSuccessful },
+  tobool: conversionFunction(BOOL),
+  tolist: conversionFunction(listOf(ANY)),
+  tomap: conversionFunction(mapOf(ANY)),
+  tonumber: conversionFunction(NUMBER),
+  toset: conversionFunction(setOf(ANY)),
+  tostring: conversionFunction(STRING),
 }
 
-type LazyOutcome = Result<Value, FunctionError | readonly LazyError[]>
+type LazyFunctionResult = Result<Value, FunctionError | readonly LazyError[]>
 
-function firstThatWorks(args: readonly LazyArgument[]): LazyOutcome {
+function firstSuccessful(args: readonly LazyArgument[]): LazyFunctionResult {
   for (const argument of args) {
     const value = argument.evaluate()
     if (value !== undefined) return ok(value)
@@ -48,7 +53,10 @@ function firstThatWorks(args: readonly LazyArgument[]): LazyOutcome {
 }
 
 /** The second argument is a type expression as in a variable: `convert(x, list(string))`. */
-function convertToWritten([argument, typeArgument]: readonly LazyArgument[]): LazyOutcome {
+function convertToTypeExpression([
+  argument,
+  typeArgument,
+]: readonly LazyArgument[]): LazyFunctionResult {
   if (argument === undefined || typeArgument === undefined)
     return err({ message: 'it takes a value and a type' })
   const type = parseType(typeArgument.expression)
@@ -57,7 +65,7 @@ function convertToWritten([argument, typeArgument]: readonly LazyArgument[]): La
   return value === undefined ? err(argument.problems()) : convertValue(value, type.value)
 }
 
-function conversion(type: Type): FunctionDefinition {
+function conversionFunction(type: Type): FunctionDefinition {
   return define([any('v')], ([value]) => convertValue(value, type))
 }
 

@@ -1,15 +1,23 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { charge, type EagerFunction, type FunctionError, type Meter, type Value } from '@reeve/hcl'
+import {
+  charge,
+  type EagerFunction,
+  type FunctionError,
+  type StepBudget,
+  type Value,
+} from '@reeve/hcl'
+import type { Random } from '@reeve/kit/clock.ts'
+import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
 import type { Argument } from './argument.ts'
 
-export type Outcome = Result<Value, FunctionError>
+export type FunctionResult = Result<Value, FunctionError>
 
 type Arguments<A extends readonly unknown[]> = { readonly [K in keyof A]: Argument<A[K]> }
 
 /** Defines a function with a fixed number of typed arguments. */
 export function define<A extends readonly unknown[]>(
   parameters: Arguments<[...A]>,
-  call: (args: A, meter: Meter) => Outcome,
+  call: (args: A, meter: StepBudget) => FunctionResult,
 ): EagerFunction {
   return {
     kind: 'eager',
@@ -22,7 +30,7 @@ export function define<A extends readonly unknown[]>(
   }
 }
 
-export interface RestOptions<A extends readonly unknown[], R> {
+interface RestOptions<A extends readonly unknown[], R> {
   readonly parameters: Arguments<[...A]>
   readonly rest: Argument<R>
   /** Minimum and maximum number of the variadic arguments; unbounded by default. */
@@ -31,9 +39,9 @@ export interface RestOptions<A extends readonly unknown[], R> {
 }
 
 /** Defines a function with optional or variadic last arguments. */
-export function defineRest<A extends readonly unknown[], R>(
+export function defineVariadic<A extends readonly unknown[], R>(
   options: RestOptions<A, R>,
-  call: (args: A, rest: readonly R[], meter: Meter) => Outcome,
+  call: (args: A, rest: readonly R[], meter: StepBudget) => FunctionResult,
 ): EagerFunction {
   const { parameters, rest, countMin = 0, countMax = Infinity } = options
   const fixedCount = parameters.length
@@ -44,9 +52,8 @@ export function defineRest<A extends readonly unknown[], R>(
     call(values, meter) {
       const restCount = values.length - fixedCount
       if (restCount < countMin)
-        return refuse(`it takes at least ${fixedCount + countMin} argument(s)`)
-      if (restCount > countMax)
-        return refuse(`it takes at most ${fixedCount + countMax} argument(s)`)
+        return fail(`it takes at least ${fixedCount + countMin} argument(s)`)
+      if (restCount > countMax) return fail(`it takes at most ${fixedCount + countMax} argument(s)`)
       const args = readAll(parameters, values.slice(0, fixedCount))
       if (!args.ok) return args
       const others = readRest(rest, values, fixedCount)
@@ -63,7 +70,7 @@ function readAll(
   const args: unknown[] = []
   for (const [index, parameter] of parameters.entries()) {
     const read = parameter.read(values[index] ?? null)
-    if (!read.ok) return refuseArgument(index, `${parameter.name} ${read.error}`)
+    if (!read.ok) return failArgument(index, `${parameter.name} ${read.error}`)
     args.push(read.value)
   }
   return ok(args)
@@ -77,24 +84,54 @@ function readRest<R>(
   const args: R[] = []
   for (let index = from; index < values.length; index++) {
     const read = rest.read(values[index] ?? null)
-    if (!read.ok) return refuseArgument(index, `${rest.name} ${read.error}`)
+    if (!read.ok) return failArgument(index, `${rest.name} ${read.error}`)
     args.push(read.value)
   }
   return ok(args)
 }
 
 /** Fails with an error about the whole call. */
-export function refuse(message: string): Result<never, FunctionError> {
+export function fail(message: string): Result<never, FunctionError> {
   return err({ message })
 }
 
 /** Fails with an error about the argument at the 0-based index. */
-export function refuseArgument(argument: number, message: string): Result<never, FunctionError> {
+export function failArgument(argument: number, message: string): Result<never, FunctionError> {
   return err({ message, argument })
 }
 
 /** Charges work beyond reading the arguments and creating the result. */
-export function pay(meter: Meter, steps: number): Result<undefined, FunctionError> {
+export function chargeSteps(meter: StepBudget, steps: number): Result<undefined, FunctionError> {
   if (charge(meter, Math.ceil(steps))) return ok(undefined)
-  return refuse(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)
+  return fail(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)
+}
+
+/** The environment that functions may access. */
+export interface FunctionOptions {
+  /** Undefined on a server, where job files must not read files. */
+  readonly files: FileFunctions | undefined
+  readonly random: Random
+  /** Required by `rsadecrypt`, which otherwise fails. */
+  readonly crypto?: CryptoHost | undefined
+  /** Milliseconds since the epoch; required by `timestamp()`. */
+  readonly nowMs?: number
+}
+
+/**
+ * The file system for job files. Relative paths are resolved against the directory of the job file.
+ * Errors are messages without a full stop.
+ */
+export interface FileFunctions {
+  /** The bytes of a regular file; the implementation limits the size. */
+  read(path: string): Result<Uint8Array, string>
+  /** False if the file does not exist; an error if it is not a regular file. */
+  exists(path: string): Result<boolean, string>
+  /**
+   * All regular files in a directory and up to `depthMax` levels below it (0: only its own), as
+   * relative paths with `/` separators. The implementation limits the number.
+   */
+  list(directory: string, depthMax: number): Result<readonly string[], string>
+  absolute(path: string): string
+  /** The home directory for `~`; undefined if there is none. */
+  home(): string | undefined
 }

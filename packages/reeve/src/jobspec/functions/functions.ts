@@ -1,21 +1,18 @@
 import type { FunctionDefinition } from '@reeve/hcl'
 import { controlFunctions } from './control.ts'
-import { cryptoFunctions } from './crypt/crypto.ts'
-import { encodingFunctions } from './encoding/encoding.ts'
-import { fileFunctions } from './file/files.ts'
-import { formatFunctions } from './text/format.ts'
-import { listFunctions } from './collection/lists.ts'
-import { mapFunctions } from './collection/maps.ts'
-import { networkFunctions } from './network/network.ts'
+import { cryptoFunctions, uuidFunctions } from './crypto.ts'
+import { encodingFunctions } from './encoding.ts'
+import { fileFunctions } from './files.ts'
+import { formatFunctions } from './format.ts'
+import { listFunctions, mapFunctions, setFunctions } from './collections.ts'
+import { networkFunctions } from './network.ts'
 import { numericFunctions } from './numeric.ts'
-import type { FunctionOptions } from './options.ts'
-import { patternFunctions } from './text/pattern.ts'
-import { setFunctions } from './collection/sets.ts'
+import type { FunctionOptions } from './define.ts'
+import { regexFunctions } from './regex.ts'
 import { textFunctions } from './text/text.ts'
 import { timeFunctions } from './time/time.ts'
-import { uuidFunctions } from './crypt/uuid.ts'
 
-export type { FileFunctions, FunctionOptions } from './options.ts'
+export type { FileFunctions, FunctionOptions } from './define.ts'
 
 /** All functions of job files by name. */
 export function jobFunctions(options: FunctionOptions): ReadonlyMap<string, FunctionDefinition> {
@@ -31,7 +28,7 @@ export function jobFunctions(options: FunctionOptions): ReadonlyMap<string, Func
       ...mapFunctions,
       ...networkFunctions,
       ...numericFunctions,
-      ...patternFunctions,
+      ...regexFunctions,
       ...setFunctions,
       ...textFunctions,
       ...timeFunctions(nowMs),

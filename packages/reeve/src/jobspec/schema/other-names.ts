@@ -1,53 +1,53 @@
 import { NO_ALIASES, type JobFileAliases } from '../../compat/index.ts'
-import { textOf, type Draft } from '../build/draft.ts'
-import { schemaOf, type BlockTable, type Field, type Nested } from './table.ts'
+import { stringField, type RecordBuilder } from '../build/record-builder.ts'
+import { schemaOf, type BlockMapping, type Field, type Nested } from './block-mapping.ts'
 
 export const OWN_NAMES: JobFileAliases = NO_ALIASES.jobFile
 
 /**
  * Returns a mapping that also accepts aliases of blocks, arguments and providers, at every level.
  */
-export function withOtherNames(table: BlockTable, aliases: JobFileAliases): BlockTable {
+export function withAliases(table: BlockMapping, aliases: JobFileAliases): BlockMapping {
   if (aliases === OWN_NAMES) return table
-  return renamed(table, aliases, new Map())
+  return applyAliases(table, aliases, new Map())
 }
 
-function renamed(
-  table: BlockTable,
+function applyAliases(
+  table: BlockMapping,
   aliases: JobFileAliases,
-  known: Map<BlockTable, BlockTable>,
-): BlockTable {
+  known: Map<BlockMapping, BlockMapping>,
+): BlockMapping {
   const before = known.get(table)
   if (before !== undefined) return before
-  const attributes = addOthers<Field>(table.attributes, aliases.attributes)
+  const attributes = addAliases<Field>(table.attributes, aliases.attributes)
   const nested = Object.entries(table.blocks).map(([type, row]): readonly [string, Nested] =>
     row.form === 'free'
       ? [type, row]
-      : [type, { ...row, table: renamed(row.table, aliases, known) }],
+      : [type, { ...row, table: applyAliases(row.table, aliases, known) }],
   )
-  const blocks = addOthers<Nested>(Object.fromEntries(nested), aliases.blocks)
-  const finish = (draft: Draft): void => {
+  const blocks = addAliases<Nested>(Object.fromEntries(nested), aliases.blocks)
+  const finish = (draft: RecordBuilder): void => {
     table.finish?.(draft)
-    nameProvider(draft, aliases)
+    normalizeProvider(draft, aliases)
   }
   const result = { ...table, attributes, blocks, finish, schema: schemaOf(attributes, blocks) }
   known.set(table, result)
   return result
 }
 
-function addOthers<Row>(
+function addAliases<Row>(
   rows: Readonly<Record<string, Row>>,
   names: Readonly<Record<string, string>>,
 ): Readonly<Record<string, Row>> {
-  const others = Object.entries(names).flatMap(([other, own]) => {
+  const aliasRows = Object.entries(names).flatMap(([other, own]) => {
     const row = Object.hasOwn(rows, own) ? rows[own] : undefined
     return row === undefined ? [] : [[other, row] as const]
   })
-  return { ...rows, ...Object.fromEntries(others) }
+  return { ...rows, ...Object.fromEntries(aliasRows) }
 }
 
-function nameProvider(draft: Draft, { providers }: JobFileAliases): void {
-  const given = textOf(draft, 'Provider')
+function normalizeProvider(draft: RecordBuilder, { providers }: JobFileAliases): void {
+  const given = stringField(draft, 'Provider')
   const own = given !== undefined && Object.hasOwn(providers, given) ? providers[given] : undefined
   if (own !== undefined) draft.values.set('Provider', own)
 }

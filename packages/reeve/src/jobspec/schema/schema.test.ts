@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseJobFile } from '../parse-job-file.ts'
 import { JOB } from './job.ts'
-import type { BlockTable } from './table.ts'
+import type { BlockMapping } from './block-mapping.ts'
 
 /**
  * The syntax of each block, the location of its record, and each attribute with its kind and field.
@@ -448,7 +448,7 @@ test('schema: the list above has every attribute of the tables', () => {
   )
 })
 
-function namesIn(table: BlockTable, prefix: string): readonly string[] {
+function namesIn(table: BlockMapping, prefix: string): readonly string[] {
   const own = Object.keys(table.attributes).map((name) => `${prefix}${name}`)
   const inner = Object.entries(table.blocks).flatMap(([type, row]) =>
     row.form === 'free' ? [] : namesIn(row.table, `${prefix}${type}/`),

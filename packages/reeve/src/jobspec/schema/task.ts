@@ -1,4 +1,5 @@
 import {
+  ChangeScript,
   CsiPluginConfig,
   DispatchPayload,
   LogConfig,
@@ -7,40 +8,58 @@ import {
   Resources,
   Task,
   TaskAction,
+  TaskArtifact,
   TaskLifecycle,
   TaskSchedule,
+  Template,
+  TemplateWait,
   VolumeMount,
 } from '@reeve/contract'
 import { warningAt } from '@reeve/hcl'
-import { put, refuse, take, type Draft } from '../build/draft.ts'
-import { note } from '../findings.ts'
-import { isRecord, recordsOf } from '../json.ts'
-import { ARTIFACT, TEMPLATE } from './file.ts'
-import { DISCOVERY, IDENTITY, SECRET, SECRET_STORE } from './identity.ts'
-import { NETWORK } from './network.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import {
+  setFrom,
+  reportAt,
+  takePseudoField,
+  type RecordBuilder,
+  setDefault,
+} from '../build/record-builder.ts'
+import { report } from '../diagnostics.ts'
+import { isRecord, toRecords } from '../source.ts'
+import { DISCOVERY, IDENTITY, NETWORK, SECRET, SECRET_STORE, SERVICE } from './service.ts'
 import { NODE_RULES } from './placement.ts'
-import { RESTART, TASK_SCALING } from './policies.ts'
-import { SERVICE } from './service.ts'
-import { bool, duration, free, int, many, one, tableOf, text, textMap, texts } from './table.ts'
+import { RESTART, TASK_SCALING } from './strategies.ts'
+import {
+  bool,
+  duration,
+  opaque,
+  int,
+  many,
+  one,
+  mapBlock,
+  string,
+  stringMap,
+  stringList,
+} from './block-mapping.ts'
 
-const DEVICE = tableOf(RequestedDevice, {
+const DEVICE = mapBlock(RequestedDevice, {
   label: 'Name',
   attributes: { count: int('Count', 'Number of devices, at least 1.') },
   blocks: NODE_RULES,
 })
 
-const NUMA = tableOf(NumaPreference, {
+const NUMA = mapBlock(NumaPreference, {
   attributes: {
-    affinity: text(
+    affinity: string(
       'Affinity',
       '`none`, `prefer` or `require`. `prefer` has no effect and `require` matches no node, ' +
         'because nodes do not report their topology.',
     ),
-    devices: texts('Devices', 'No effect: nodes do not report their topology.'),
+    devices: stringList('Devices', 'No effect: nodes do not report their topology.'),
   },
 })
 
-const RESOURCES = tableOf(Resources, {
+const RESOURCES = mapBlock(Resources, {
   attributes: {
     cpu: int(
       'CPU',
@@ -68,7 +87,7 @@ const RESOURCES = tableOf(Resources, {
   },
 })
 
-const LOGS = tableOf(LogConfig, {
+const LOGS = mapBlock(LogConfig, {
   attributes: {
     max_files: int('MaxFiles', 'Rotated files kept per stream (stdout and stderr), at least 1.'),
     max_file_size: int(
@@ -83,18 +102,19 @@ const LOGS = tableOf(LogConfig, {
 })
 
 /** The older argument has the opposite meaning; the newer one takes precedence. */
-function invertEnabled(draft: Draft): void {
-  const enabled = take(draft, '@enabled')
+function invertEnabled(draft: RecordBuilder): void {
+  const enabled = takePseudoField(draft, '@enabled')
   if (typeof enabled !== 'boolean') return
   const span = draft.marks.get('@enabled')?.span ?? draft.span
   const detail = 'The argument "enabled" of logs is deprecated; use "disabled".'
-  note(draft.building.findings, () => warningAt(span, 'Deprecated argument', detail))
-  if (!draft.values.has('Disabled')) put(draft, 'Disabled', { value: !enabled, from: '@enabled' })
+  report(draft.building.findings, () => warningAt(span, 'Deprecated argument', detail))
+  if (!draft.values.has('Disabled'))
+    setFrom(draft, 'Disabled', { value: !enabled, from: '@enabled' })
 }
 
-const LIFECYCLE = tableOf(TaskLifecycle, {
+const LIFECYCLE = mapBlock(TaskLifecycle, {
   attributes: {
-    hook: text(
+    hook: string(
       'Hook',
       'Required. `prestart` runs before the main tasks, `poststart` once they have started, ' +
         '`poststop` after they have ended.',
@@ -107,36 +127,36 @@ const LIFECYCLE = tableOf(TaskLifecycle, {
   },
 })
 
-const DISPATCH_PAYLOAD = tableOf(DispatchPayload, {
+const DISPATCH_PAYLOAD = mapBlock(DispatchPayload, {
   attributes: {
-    file: text(
+    file: string(
       'File',
       "Required. File below the task's `local` directory that receives the payload.",
     ),
   },
 })
 
-const VOLUME_MOUNT = tableOf(VolumeMount, {
+const VOLUME_MOUNT = mapBlock(VolumeMount, {
   attributes: {
-    volume: text('Volume', 'Required. Label of a `volume` of the group.'),
-    destination: text('Destination', 'Required. Path in the file system of the task.'),
+    volume: string('Volume', 'Required. Label of a `volume` of the group.'),
+    destination: string('Destination', 'Required. Path in the file system of the task.'),
     read_only: bool('ReadOnly', 'Mounts the volume read-only in this task.'),
-    propagation_mode: text(
+    propagation_mode: string(
       'PropagationMode',
       '`private`; `host-to-task` also shows mounts that the node adds below the volume later; ' +
         '`bidirectional` also in the other direction. The last two need a directory on a shared ' +
         'mount.',
     ),
-    selinux_label: text('SELinuxLabel', 'Rejected: label the directory on the node.'),
+    selinux_label: string('SELinuxLabel', 'Rejected: label the directory on the node.'),
   },
 })
 
-const CSI_PLUGIN = tableOf(CsiPluginConfig, {
+const CSI_PLUGIN = mapBlock(CsiPluginConfig, {
   attributes: {
-    id: text('ID', 'Name of the plugin.'),
-    type: text('Type', '`node`, `controller` or `monolith`.'),
-    mount_dir: text('MountDir', "Directory of the plugin's socket in the task."),
-    stage_publish_base_dir: text(
+    id: string('ID', 'Name of the plugin.'),
+    type: string('Type', '`node`, `controller` or `monolith`.'),
+    mount_dir: string('MountDir', "Directory of the plugin's socket in the task."),
+    stage_publish_base_dir: string(
       'StagePublishBaseDir',
       'Directory for staged volumes in the task.',
     ),
@@ -144,21 +164,21 @@ const CSI_PLUGIN = tableOf(CsiPluginConfig, {
   },
 })
 
-const ACTION = tableOf(TaskAction, {
+const ACTION = mapBlock(TaskAction, {
   label: 'Name',
   attributes: {
-    command: text('Command', 'Required. Program to run in the task.'),
-    args: texts('Args', 'Arguments of the program.'),
+    command: string('Command', 'Required. Program to run in the task.'),
+    args: stringList('Args', 'Arguments of the program.'),
   },
 })
 
-const CRON = tableOf(
+const CRON = mapBlock(
   { properties: { Start: true, End: true, Timezone: true } },
   {
     attributes: {
-      start: text('Start', 'Required. Cron expression of five fields at which the window opens.'),
-      end: text('End', 'Required. Minute and hour at which it closes, such as `0 16`.'),
-      timezone: text(
+      start: string('Start', 'Required. Cron expression of five fields at which the window opens.'),
+      end: string('End', 'Required. Minute and hour at which it closes, such as `0 16`.'),
+      timezone: string(
         'Timezone',
         'Time zone of both, such as `Europe/Berlin`. Defaults to that of the node.',
       ),
@@ -166,28 +186,113 @@ const CRON = tableOf(
   },
 )
 
-const SCHEDULE = tableOf(TaskSchedule, { blocks: { cron: one('Cron', CRON) } })
+const SCHEDULE = mapBlock(TaskSchedule, { blocks: { cron: one('Cron', CRON) } })
 
-export const TASK = tableOf(Task, {
+const ARTIFACT = mapBlock(TaskArtifact, {
+  attributes: {
+    source: string(
+      'GetterSource',
+      'Required. Address: `https://`, `s3::https://`, `gcs::https://`, `git::` or `file://`. ' +
+        'See [artifacts](../artifacts.md).',
+    ),
+    options: stringMap(
+      'GetterOptions',
+      'Options of the source, such as `checksum = "sha256:…"`, `ref`, `archive`.',
+    ),
+    headers: stringMap('GetterHeaders', 'HTTP headers of the request.'),
+    mode: string(
+      'GetterMode',
+      '`any` unpacks archives and accepts files and directories; `file` and `dir` require one ' +
+        'of them.',
+    ),
+    insecure: bool('GetterInsecure', 'Skips TLS verification.'),
+    destination: string(
+      'RelativeDest',
+      'Directory or, with `mode = "file"`, file below the task directory.',
+    ),
+    chown: bool('Chown', 'Makes the user of the task the owner of the files.'),
+  },
+})
+
+const FIVE_SECONDS_NS = nsFromMs(5_000)
+
+const CHANGE_SCRIPT = mapBlock(ChangeScript, {
+  attributes: {
+    command: string('Command', 'Required. Program to run in the task.'),
+    args: stringList('Args', 'Arguments of the program.'),
+    timeout: duration('Timeout', 'Time after which the script counts as failed.'),
+    fail_on_error: bool('FailOnError', 'Fails the task when the script fails.'),
+    run_on_first_render: bool('RunOnFirstRender', 'Runs the script after the first rendering too.'),
+  },
+  finish: fillChangeScript,
+})
+
+const WAIT = mapBlock(TemplateWait, {
+  attributes: {
+    min: duration('Min', 'Waits until the data have not changed for this long.'),
+    max: duration('Max', 'Renders after this long at the latest.'),
+  },
+})
+
+const TEMPLATE = mapBlock(Template, {
+  attributes: {
+    source: string(
+      'SourcePath',
+      'File of the task directory that holds the template, for example one fetched by an ' +
+        'artifact. `source` or `data` is required.',
+    ),
+    destination: string(
+      'DestPath',
+      'Required. File to write, relative to the task directory: `local/app.conf`, ' +
+        '`secrets/db.env`.',
+    ),
+    data: string('EmbeddedTmpl', 'The template itself.'),
+    change_mode: string(
+      'ChangeMode',
+      'Action when the rendered text changes: `restart`, `signal`, `script` or `noop`.',
+    ),
+    change_signal: string('ChangeSignal', 'Signal for `change_mode = "signal"`.'),
+    once: bool('Once', 'Renders once and watches nothing.'),
+    splay: duration('Splay', 'Upper bound of a random delay before the change takes effect.'),
+    perms: string('Perms', 'Permissions of the file, octal.'),
+    uid: int('Uid', 'User ID of the owner of the file.'),
+    gid: int('Gid', 'Group ID of the owner of the file.'),
+    left_delimiter: string('LeftDelim', 'Start of an action.'),
+    right_delimiter: string('RightDelim', 'End of an action.'),
+    env: bool(
+      'Envvars',
+      'Reads the rendered file as `KEY=value` lines into the environment of the task. Not with ' +
+        '`change_mode = "signal"`.',
+    ),
+    error_on_missing_key: bool(
+      'ErrMissingKey',
+      'Fails the rendering when a map has no such key, instead of writing `<no value>`.',
+    ),
+  },
+  blocks: { change_script: one('ChangeScript', CHANGE_SCRIPT), wait: one('Wait', WAIT) },
+  finish: fillTemplate,
+})
+
+export const TASK = mapBlock(Task, {
   label: 'Name',
   attributes: {
-    driver: text(
+    driver: string(
       'Driver',
       'Required. Driver that runs the task: `raw_exec`, `exec` or `docker`. See ' +
         '[drivers](../drivers.md).',
     ),
-    user: text('User', 'User that the task runs as, where the driver supports it.'),
-    env: textMap(
+    user: string('User', 'User that the task runs as, where the driver supports it.'),
+    env: stringMap(
       'Env',
       'Environment variables of the task. Values may refer to node attributes and to other ' +
         'variables: [interpolation](interpolation.md).',
     ),
-    meta: textMap('Meta', 'Key-value pairs merged over those of the group.'),
+    meta: stringMap('Meta', 'Key-value pairs merged over those of the group.'),
     kill_timeout: duration(
       'KillTimeout',
       "Time between `kill_signal` and `SIGKILL`. At most the node's `max_kill_timeout`.",
     ),
-    kill_signal: text(
+    kill_signal: string(
       'KillSignal',
       'Signal that asks the task to stop. `TERM`, `sigterm`, `SIGTERM` and `15` are the same.',
     ),
@@ -199,11 +304,11 @@ export const TASK = tableOf(Task, {
       'Leader',
       'Stops the other tasks of the group when this one ends. One task per group.',
     ),
-    kind: text('Kind', 'Free text, kept and shown; nothing depends on it.'),
+    kind: string('Kind', 'Free text, kept and shown; nothing depends on it.'),
   },
   blocks: {
     ...NODE_RULES,
-    config: free('Config'),
+    config: opaque('Config'),
     resources: one('Resources', RESOURCES),
     restart: one('RestartPolicy', RESTART),
     lifecycle: one('Lifecycle', LIFECYCLE),
@@ -224,25 +329,40 @@ export const TASK = tableOf(Task, {
   },
   finish: (draft) => {
     dropEmptyLifecycle(draft)
-    divideIdentities(draft)
+    splitIdentities(draft)
   },
 })
 
-function dropEmptyLifecycle(draft: Draft): void {
+function dropEmptyLifecycle(draft: RecordBuilder): void {
   const lifecycle = draft.values.get('Lifecycle')
   if (isRecord(lifecycle) && Object.values(lifecycle).every((value) => value === null))
     draft.values.delete('Lifecycle')
 }
 
 /** An identity without a name, or named `default`, has a separate field. */
-function divideIdentities(draft: Draft): void {
-  const identities = recordsOf(take(draft, '@identities'))
+function splitIdentities(draft: RecordBuilder): void {
+  const identities = toRecords(takePseudoField(draft, '@identities'))
   const isDefault = (name: unknown) => name === null || name === '' || name === 'default'
   const [first, second] = identities.filter((identity) => isDefault(identity['Name']))
   const named = identities.filter((identity) => !isDefault(identity['Name']))
-  if (first !== undefined) put(draft, 'Identity', { value: first, from: '@identities' })
-  if (named.length > 0) put(draft, 'Identities', { value: named, from: '@identities' })
+  if (first !== undefined) setFrom(draft, 'Identity', { value: first, from: '@identities' })
+  if (named.length > 0) setFrom(draft, 'Identities', { value: named, from: '@identities' })
   if (second === undefined) return
   const detail = 'A task has one identity without a name, or named "default"; name the others.'
-  refuse(draft, '@identities', { summary: 'Duplicate identity', detail })
+  reportAt(draft, '@identities', { summary: 'Duplicate identity', detail })
+}
+
+/** Sets the defaults that apply at parse time; canonicalization sets the others. */
+function fillTemplate(draft: RecordBuilder): void {
+  setDefault(draft, 'ChangeMode', 'restart')
+  setDefault(draft, 'Splay', FIVE_SECONDS_NS)
+  setDefault(draft, 'Perms', '0644')
+  setDefault(draft, 'ErrMissingKey', false)
+}
+
+function fillChangeScript(draft: RecordBuilder): void {
+  setDefault(draft, 'Args', [])
+  setDefault(draft, 'Timeout', FIVE_SECONDS_NS)
+  setDefault(draft, 'FailOnError', false)
+  setDefault(draft, 'RunOnFirstRender', false)
 }

@@ -1,3 +1,2 @@
-export type { CronExpression } from './expression.ts'
+export { type CronExpression, parseCron } from './parse.ts'
 export { nextCronTime, type OffsetAt } from './next.ts'
-export { parseCron } from './parse.ts'

@@ -8,7 +8,7 @@ export interface Connective {
   readonly right: Expression
 }
 
-export interface Negation {
+interface Negation {
   readonly kind: 'not'
   readonly operand: Expression
 }
@@ -25,7 +25,7 @@ export interface ValueMatch {
   readonly value: string
 }
 
-export interface UnaryMatch {
+interface UnaryMatch {
   readonly kind: 'match'
   readonly operator: 'empty' | 'nil'
   readonly negated: boolean
@@ -57,4 +57,15 @@ export function selectorText(selector: Selector): string {
 /** The path as a JSON pointer. */
 export function pointerText(path: readonly string[]): string {
   return path.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+/** Why a filter was rejected. The message follows a fixed prefix. */
+export interface FilterError {
+  /** `filter-invalid`: syntax error. `filter-failed`: the filter cannot be applied to a row. */
+  readonly code: 'filter-invalid' | 'filter-failed'
+  readonly message: string
+}
+
+export function evaluationError(message: string): FilterError {
+  return { code: 'filter-failed', message }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileFilter, type FilterOptions } from './compile.ts'
-import { fieldKindsFromSchema } from './field-kinds.ts'
+import { fieldTypeFromSchema } from './field-type.ts'
 
 const nullable = (schema: object) => ({ anyOf: [schema, { type: 'null' }] })
 const mapOf = (schema: object) => ({ type: 'object', patternProperties: { '^.*$': schema } })
@@ -12,7 +12,7 @@ const text = { type: 'string' }
 const integer = { type: 'integer' }
 
 /** A record with a field of every type, and a matching row. */
-const kinds = fieldKindsFromSchema(
+const kinds = fieldTypeFromSchema(
   record({
     Text: text,
     Integer: integer,
@@ -77,7 +77,7 @@ type Outcome = boolean | string
 function outcome(
   filter: string,
   datum: unknown = row,
-  options: FilterOptions = { kinds },
+  options: FilterOptions = { rowType: kinds },
 ): Outcome {
   const compiled = compileFilter(filter, options)
   assert.ok(compiled.ok, compiled.ok ? '' : compiled.error.message)
@@ -372,7 +372,7 @@ for (const c of errors)
   })
 
 test('filter: a well-formed filter compiles however little sense it makes', () => {
-  for (const { filter } of errors) assert.ok(compileFilter(filter, { kinds }).ok)
+  for (const { filter } of errors) assert.ok(compileFilter(filter, { rowType: kinds }).ok)
 })
 
 test('filter: a declared field that the row leaves out has its zero value', () => {
@@ -431,10 +431,10 @@ test('filter: a hidden field does not exist, but the same word as a map key does
   const datum = { ...row, Map: { SecretID: 'mine' } }
   for (const filter of ['SecretID == hush', 'SecretID matches "^h"', '"/SecretID" is empty']) {
     assert.notEqual(outcome(filter), unknown)
-    assert.equal(outcome(filter, datum, { kinds, hidden }), unknown)
+    assert.equal(outcome(filter, datum, { rowType: kinds, hidden }), unknown)
     assert.equal(outcome(filter, datum, { hidden }), unknown)
   }
-  assert.equal(outcome('Map.SecretID == mine', datum, { kinds, hidden }), true)
+  assert.equal(outcome('Map.SecretID == mine', datum, { rowType: kinds, hidden }), true)
 })
 
 test('filter: rows that are not objects are refused, not fatal', () => {
@@ -493,7 +493,7 @@ test('filter: any JSON row is judged or refused, never fatal', () => {
   fc.assert(
     fc.property(anyTerm, fc.jsonValue(), (term, datum) => {
       outcome(term, datum, {})
-      outcome(term, datum, { kinds })
+      outcome(term, datum, { rowType: kinds })
       outcome(`any Text as a, b { any b as c { c.Map == 1 or ${term} } }`, datum, {})
     }),
   )

@@ -1,17 +1,31 @@
 import { err, ok, type Ok, type Result } from '@reeve/kit/result.ts'
-import type { Connective, Expression, Match } from './ast.ts'
-import { UNTYPED, type FieldKinds } from './field-kinds.ts'
-import type { FilterError } from './filter-error.ts'
+import {
+  type Connective,
+  evaluationError,
+  type Expression,
+  type FilterError,
+  type Match,
+  type Quantifier,
+  selectorText,
+} from './ast.ts'
+import { UNTYPED, type FieldType, INTEGER, STRING } from './field-type.ts'
 import { MAX_STEPS_PER_ROW } from './limits.ts'
-import { testOf, TOO_MUCH_WORK, verdictWhenMissing, type Verdict } from './match.ts'
+import {
+  compileTest,
+  STEP_LIMIT_EXCEEDED,
+  verdictWhenMissing,
+  type MatchResult,
+  isAbsentCollection,
+  isMap,
+  patternCompiler,
+  type Pattern,
+} from './match.ts'
 import { parseFilter } from './parse.ts'
-import { patternCompiler, type Pattern } from './pattern.ts'
-import { quantifierOver, scopeInside } from './quantify.ts'
-import { selectorReader, type Run, type Scope } from './select.ts'
+import { selectorReader, type Run, type Scope, type BoundName, type Reader } from './select.ts'
 
 export interface FilterOptions {
   /** The declared type of rows, from `fieldTypeFromSchema`. Without it every object is a record. */
-  readonly kinds?: FieldKinds
+  readonly rowType?: FieldType
   /**
    * Record fields that selectors cannot access, at any depth. Keys of maps are data and stay
    * accessible.
@@ -42,7 +56,7 @@ export function compileFilter(
 /** Compiles a filter from its syntax tree. */
 export function filterOf(expression: Expression, options: FilterOptions): Filter {
   const judge = compile(expression, {
-    row: options.kinds ?? UNTYPED,
+    row: options.rowType ?? UNTYPED,
     bindings: new Map(),
     depth: 0,
     hidden: new Set(options.hidden),
@@ -58,25 +72,25 @@ export function filterOf(expression: Expression, options: FilterOptions): Filter
 const PASSES: Ok<boolean> = ok(true)
 const FAILS: Ok<boolean> = ok(false)
 
-type Judge = (run: Run) => Verdict
+type Predicate = (run: Run) => MatchResult
 
 interface Context extends Scope {
   readonly patternOf: (text: string) => Pattern
 }
 
-function compile(expression: Expression, context: Context): Judge {
+function compile(expression: Expression, context: Context): Predicate {
   switch (expression.kind) {
     case 'and':
     case 'or':
       return compileChain(expression, context)
     case 'not':
-      return negated(compile(expression.operand, context))
+      return negatePredicate(compile(expression.operand, context))
     case 'match':
       return compileMatch(expression, context)
     case 'any':
     case 'all': {
       const reader = selectorReader(expression.selector, context)
-      const scope = scopeInside(expression, reader.kinds, context)
+      const scope = scopeInside(expression, reader.type, context)
       return quantifierOver(expression, reader, { scope, body: compile(expression.body, scope) })
     }
   }
@@ -85,17 +99,17 @@ function compile(expression: Expression, context: Context): Judge {
 /**
  * Evaluates a chain of one connective in a loop that stops at the first deciding operand or error.
  */
-function compileChain(chain: Connective, context: Context): Judge {
-  const judges: Judge[] = []
+function compileChain(chain: Connective, context: Context): Predicate {
+  const predicates: Predicate[] = []
   let rest: Expression = chain
   while (rest.kind === chain.kind) {
-    judges.push(compile(rest.left, context))
+    predicates.push(compile(rest.left, context))
     rest = rest.right
   }
-  judges.push(compile(rest, context))
+  predicates.push(compile(rest, context))
   const undecided = chain.kind === 'and'
   return (run) => {
-    for (const judge of judges) {
+    for (const judge of predicates) {
       const verdict = judge(run)
       if (verdict !== undecided) return verdict
     }
@@ -103,24 +117,110 @@ function compileChain(chain: Connective, context: Context): Judge {
   }
 }
 
-function negated(judge: Judge): Judge {
+function negatePredicate(judge: Predicate): Predicate {
   return (run) => {
     const verdict = judge(run)
     return typeof verdict === 'boolean' ? !verdict : verdict
   }
 }
 
-function compileMatch(match: Match, context: Context): Judge {
+function compileMatch(match: Match, context: Context): Predicate {
   const reader = selectorReader(match.selector, context)
-  const test = testOf(match, reader.kinds, context.patternOf)
+  const test = compileTest(match, reader.type, context.patternOf)
   const whenMissing = verdictWhenMissing(match)
-  const judge: Judge = (run) => {
+  const judge: Predicate = (run) => {
     run.steps -= 1
-    if (run.steps < 0) return TOO_MUCH_WORK
+    if (run.steps < 0) return STEP_LIMIT_EXCEEDED
     const value = reader.read(run)
     if (value !== undefined) return test(value, run)
     const reason = reader.explain(run)
     return reason === 'missing-key' ? whenMissing : reason
   }
-  return match.negated ? negated(judge) : judge
+  return match.negated ? negatePredicate(judge) : judge
+}
+
+/**
+ * A quantifier owns two slots of the row context: one for the key or single name, one for the
+ * value.
+ */
+const SLOTS = 2
+
+/** `any` and `all`: binds each element of a list or map in turn and evaluates the body. */
+function quantifierOver(
+  quantifier: Quantifier,
+  reader: Reader,
+  inner: { readonly scope: Scope; readonly body: (run: Run) => MatchResult },
+): (run: Run) => MatchResult {
+  const { type } = reader
+  const slot = (inner.scope.depth - 1) * SLOTS
+  const isSingle = quantifier.binding.form === 'single'
+  // The result if no element decides. The first deciding element or error ends the loop.
+  const undecided = quantifier.kind === 'all'
+  const notCollection = evaluationError(
+    `${selectorText(quantifier.selector)} is not a list or a map`,
+  )
+
+  const evaluateBody = (run: Run, first: unknown, second: unknown): MatchResult => {
+    run.steps -= 1
+    if (run.steps < 0) return STEP_LIMIT_EXCEEDED
+    run.bound[slot] = first
+    run.bound[slot + 1] = second
+    return inner.body(run)
+  }
+  return (run) => {
+    const value = reader.read(run)
+    if (value === undefined) {
+      const reason = reader.explain(run)
+      return reason === 'missing-key' ? undecided : reason
+    }
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index += 1) {
+        const verdict = evaluateBody(run, isSingle ? value[index] : index, value[index])
+        if (verdict !== undecided) return verdict
+      }
+      return undecided
+    }
+    if (isAbsentCollection(value, type)) return undecided
+    if (!isMap(value, type)) return notCollection
+    // Sorted, so that the first failing element is the same on every server.
+    for (const key of Object.keys(value).toSorted()) {
+      const verdict = evaluateBody(run, key, value[key])
+      if (verdict !== undecided) return verdict
+    }
+    return undecided
+  }
+}
+
+/** The scope of the body: inner names shadow outer ones and the fields of the row. */
+function scopeInside<S extends Scope>(
+  quantifier: Quantifier,
+  collectionType: FieldType,
+  scope: S,
+): S {
+  const slot = scope.depth * SLOTS
+  const { binding } = quantifier
+  const bindings = new Map<string, BoundName>(scope.bindings)
+  if (binding.form === 'single') {
+    // A single name is the element of a list, but the key of a map.
+    const type = collectionType.kind === 'map' ? STRING : elementType(collectionType)
+    bindings.set(binding.name, { slot, type })
+  } else {
+    if (binding.key !== undefined)
+      bindings.set(binding.key, { slot, type: keyType(collectionType) })
+    if (binding.value !== undefined)
+      bindings.set(binding.value, { slot: slot + 1, type: elementType(collectionType) })
+  }
+  return { ...scope, bindings, depth: scope.depth + 1 }
+}
+
+/** Elements of an untyped value are untyped. */
+function elementType(collectionType: FieldType): FieldType {
+  return collectionType.kind === 'list' || collectionType.kind === 'map'
+    ? collectionType.of
+    : collectionType
+}
+
+function keyType(collectionType: FieldType): FieldType {
+  if (collectionType.kind === 'list') return INTEGER
+  return collectionType.kind === 'map' ? STRING : collectionType
 }

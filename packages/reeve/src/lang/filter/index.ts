@@ -1,5 +1,4 @@
 export { compileFilter, type Filter, type FilterOptions } from './compile.ts'
-export { equalityHint } from './equality-hint.ts'
-export { fieldKindsFromSchema, type FieldKinds } from './field-kinds.ts'
-export { leadingPart } from './leading-part.ts'
-export type { FilterError } from './filter-error.ts'
+export { equalityConstraints, leadingConjuncts } from './conjuncts.ts'
+export { fieldTypeFromSchema, type FieldType } from './field-type.ts'
+export type { FilterError } from './ast.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileFilter } from './compile.ts'
-import { leadingPart } from './leading-part.ts'
+import { leadingConjuncts } from './conjuncts.ts'
 
 const FIELDS = new Set(['ID', 'Status'])
 const ROW = { ID: 'web', Status: 'running' }
@@ -22,6 +22,6 @@ for (const { filter, passes } of cases)
   test(`the leading part of ${filter} ${passes === undefined ? 'is empty' : `says ${passes}`}`, () => {
     const compiled = compileFilter(filter)
     assert.ok(compiled.ok)
-    const verdict = leadingPart(compiled.value, FIELDS)?.matches(ROW)
+    const verdict = leadingConjuncts(compiled.value, FIELDS)?.matches(ROW)
     assert.equal(verdict === undefined ? undefined : verdict.ok && verdict.value, passes)
   })

@@ -1,33 +1,34 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
-import type { Binding, Expression, Match, Quantifier } from './ast.ts'
-import type { FilterError } from './filter-error.ts'
+import type { Binding, Expression, FilterError, Match, Quantifier, Selector } from './ast.ts'
 import { MAX_DEPTH, MAX_NODES, MAX_TEXT_LENGTH } from './limits.ts'
 import {
   attempt,
-  complain,
-  refusal,
-  refusedAt,
+  recordSpecificError,
+  syntaxError,
+  syntaxErrorAt,
   skipSpace,
-  startOf,
+  createCursor,
   take,
   takeEnd,
   takePhrase,
   takeSpace,
   type Cursor,
+  takeNumber,
+  takePattern,
+  takeString,
 } from './scan.ts'
-import { takeIdentifier, takeSelector, takeValue } from './take-operand.ts'
 
 /** Parses a filter with one function per grammar rule, alternatives in the order of the grammar. */
 export function parseFilter(text: string): Result<Expression, FilterError> {
   if (text.length > MAX_TEXT_LENGTH)
-    return refusedAt(text, 0, `the expression is longer than ${MAX_TEXT_LENGTH} characters`)
-  const parser: Parser = { ...startOf(text), nodes: 0, depth: 0, excess: undefined }
+    return syntaxErrorAt(text, 0, `the expression is longer than ${MAX_TEXT_LENGTH} characters`)
+  const parser: Parser = { ...createCursor(text), nodes: 0, depth: 0, excess: undefined }
   skipSpace(parser)
   const expression = parseOr(parser)
-  if (parser.excess !== undefined) return refusedAt(text, parser.excess.at, parser.excess.what)
-  if (expression === undefined) return refusal(parser)
+  if (parser.excess !== undefined) return syntaxErrorAt(text, parser.excess.at, parser.excess.what)
+  if (expression === undefined) return syntaxError(parser)
   skipSpace(parser)
-  return takeEnd(parser) ? ok(expression) : refusal(parser)
+  return takeEnd(parser) ? ok(expression) : syntaxError(parser)
 }
 
 interface Parser extends Cursor {
@@ -78,7 +79,7 @@ function foldRight(
   return operands
     .slice(0, -1)
     .reduceRight<Expression | undefined>(
-      (right, left) => right && counted(parser, { kind, left, right }),
+      (right, left) => right && countNode(parser, { kind, left, right }),
       last,
     )
 }
@@ -92,14 +93,14 @@ function parseNot(parser: Parser): Expression | undefined {
 
 function parseNegation(parser: Parser): Expression | undefined {
   if (!take(parser, 'not') || !takeSpace(parser)) return undefined
-  const operand = nested(parser, parseNot)
-  return operand && counted(parser, { kind: 'not', operand })
+  const operand = parseNested(parser, parseNot)
+  return operand && countNode(parser, { kind: 'not', operand })
 }
 
 function parseGroup(parser: Parser): Expression | undefined {
   if (!take(parser, '(')) return undefined
   skipSpace(parser)
-  const inner = nested(parser, parseOr)
+  const inner = parseNested(parser, parseOr)
   if (inner === undefined) return undefined
   skipSpace(parser)
   return take(parser, ')') ? inner : undefined
@@ -115,10 +116,10 @@ function parseQuantifier(parser: Parser): Quantifier | undefined {
   skipSpace(parser)
   if (!take(parser, '{')) return undefined
   skipSpace(parser)
-  const body = nested(parser, parseOr)
+  const body = parseNested(parser, parseOr)
   if (body === undefined) return undefined
   skipSpace(parser)
-  return take(parser, '}') ? counted(parser, { kind, selector, binding, body }) : undefined
+  return take(parser, '}') ? countNode(parser, { kind, selector, binding, body }) : undefined
 }
 
 function takeBinding(parser: Parser): Binding | undefined {
@@ -144,7 +145,7 @@ function takeComma(parser: Parser): true | undefined {
 function parseMatch(parser: Parser): Match | undefined {
   const match =
     attempt(parser, takeComparison) ?? attempt(parser, takeUnary) ?? attempt(parser, takeMembership)
-  return match && counted(parser, match)
+  return match && countNode(parser, match)
 }
 
 const COMPARISONS = [
@@ -199,22 +200,23 @@ function takeMembership(parser: Parser): Match | undefined {
   if (negated && !takePhrase(parser, ['not', 'in'])) return undefined
   if (!takeSpace(parser)) return undefined
   const selector = takeSelector(parser)
-  if (selector === undefined) complain(parser, 'rule "match": Invalid selector')
+  if (selector === undefined) recordSpecificError(parser, 'rule "match": Invalid selector')
   return selector && { kind: 'match', operator: 'in', negated, selector, value }
 }
 
-function counted<T extends Expression>(parser: Parser, expression: T): T | undefined {
+function countNode<T extends Expression>(parser: Parser, expression: T): T | undefined {
   parser.nodes += 1
-  if (parser.nodes > MAX_NODES) exceed(parser, `the expression has more than ${MAX_NODES} parts`)
+  if (parser.nodes > MAX_NODES)
+    exceedLimit(parser, `the expression has more than ${MAX_NODES} parts`)
   return parser.excess === undefined ? expression : undefined
 }
 
-function nested(
+function parseNested(
   parser: Parser,
   parse: (parser: Parser) => Expression | undefined,
 ): Expression | undefined {
   if (parser.depth >= MAX_DEPTH)
-    exceed(parser, `the expression nests deeper than ${MAX_DEPTH} levels`)
+    exceedLimit(parser, `the expression nests deeper than ${MAX_DEPTH} levels`)
   if (parser.excess !== undefined) return undefined
   parser.depth += 1
   const expression = parse(parser)
@@ -222,6 +224,72 @@ function nested(
   return expression
 }
 
-function exceed(parser: Parser, what: string): void {
+function exceedLimit(parser: Parser, what: string): void {
   parser.excess ??= { at: parser.at, what }
+}
+
+/** Selectors and values, the two sides of a match. */
+
+const IDENTIFIER = /[a-zA-Z][a-zA-Z0-9_/]*/y
+const DIGITS = /[0-9]+/y
+const SEGMENT = /[\p{L}\p{N}\-_.~:|]+/uy
+
+function takeIdentifier(cursor: Cursor): string | undefined {
+  return takePattern(cursor, IDENTIFIER, '[a-zA-Z]')
+}
+
+function takeSelector(cursor: Cursor): Selector | undefined {
+  return attempt(cursor, takeDotted) ?? attempt(cursor, takePointer)
+}
+
+function takeDotted(cursor: Cursor): Selector | undefined {
+  const first = takeIdentifier(cursor)
+  if (first === undefined) return undefined
+  const path = [first]
+  for (;;) {
+    const part = attempt(cursor, takeMember) ?? attempt(cursor, takeIndex)
+    if (part === undefined) return { form: 'dotted', path }
+    path.push(part)
+  }
+}
+
+function takeMember(cursor: Cursor): string | undefined {
+  if (!take(cursor, '.')) return undefined
+  return takeIdentifier(cursor) ?? takePattern(cursor, DIGITS, '[0-9]')
+}
+
+function takeIndex(cursor: Cursor): string | undefined {
+  if (!take(cursor, '[')) return undefined
+  skipSpace(cursor)
+  const start = cursor.at
+  const key = takeString(cursor)
+  if (key === undefined) {
+    if (cursor.at === start) recordSpecificError(cursor, 'rule "index": Invalid index')
+    return undefined
+  }
+  skipSpace(cursor)
+  if (take(cursor, ']')) return key
+  recordSpecificError(cursor, 'rule "index": Unclosed index expression')
+  return undefined
+}
+
+/** The JSON pointer form: a quoted path in which `~1` is a slash and `~0` a tilde. */
+function takePointer(cursor: Cursor): Selector | undefined {
+  if (!take(cursor, '"')) return undefined
+  const path: string[] = []
+  while (take(cursor, '/')) {
+    const segment = takePattern(cursor, SEGMENT, '[\\pL\\pN-_.~:|]')
+    if (segment === undefined) return undefined
+    path.push(segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+  }
+  return take(cursor, '"') ? { form: 'pointer', path } : undefined
+}
+
+/** A value is a string: an unquoted word (possibly with dots) is itself, a number its digits. */
+function takeValue(cursor: Cursor): string | undefined {
+  return (
+    attempt(cursor, takeDotted)?.path.join('.') ??
+    attempt(cursor, takeNumber) ??
+    attempt(cursor, takeString)
+  )
 }

@@ -1,5 +1,5 @@
 import { err, type Err } from '@reeve/kit/result.ts'
-import type { FilterError } from './filter-error.ts'
+import type { FilterError } from './ast.ts'
 import { unescapeQuoted, unescapeRaw } from './quote.ts'
 
 /**
@@ -11,17 +11,17 @@ export interface Cursor {
   at: number
   farthest: number
   readonly expected: Set<string>
-  complaint: Complaint | undefined
+  specificError: SpecificError | undefined
 }
 
 /** An error with a better message than a list of expected tokens. */
-interface Complaint {
+interface SpecificError {
   readonly at: number
   readonly what: string
 }
 
-export function startOf(text: string): Cursor {
-  return { text, at: 0, farthest: 0, expected: new Set(), complaint: undefined }
+export function createCursor(text: string): Cursor {
+  return { text, at: 0, farthest: 0, expected: new Set(), specificError: undefined }
 }
 
 /** Runs an alternative. If it fails, the cursor returns to its position before. */
@@ -35,9 +35,9 @@ export function attempt<C extends Cursor, T>(
   return result
 }
 
-export function complain(cursor: Cursor, what: string): void {
-  if (cursor.complaint === undefined || cursor.at >= cursor.complaint.at)
-    cursor.complaint = { at: cursor.at, what }
+export function recordSpecificError(cursor: Cursor, what: string): void {
+  if (cursor.specificError === undefined || cursor.at >= cursor.specificError.at)
+    cursor.specificError = { at: cursor.at, what }
 }
 
 function expect(cursor: Cursor, what: string): void {
@@ -104,7 +104,7 @@ export function takeNumber(cursor: Cursor): string | undefined {
   if (text === undefined) return undefined
   const next = cursor.text.charAt(cursor.at)
   if (next === '' || AFTER_NUMBER.test(next)) return text
-  complain(cursor, 'rule "number": Invalid number literal')
+  recordSpecificError(cursor, 'rule "number": Invalid number literal')
   return undefined
 }
 
@@ -118,29 +118,29 @@ export function takeString(cursor: Cursor): string | undefined {
   const end = cursor.text.indexOf(isRaw ? '`' : '"', cursor.at)
   if (end === -1) {
     cursor.at = cursor.text.length
-    complain(cursor, 'rule "string": Unterminated string literal')
+    recordSpecificError(cursor, 'rule "string": Unterminated string literal')
     return undefined
   }
   const inner = cursor.text.slice(cursor.at, end)
   const value = isRaw ? unescapeRaw(inner) : unescapeQuoted(inner)
-  if (value === undefined) complain(cursor, 'rule "string": invalid syntax')
+  if (value === undefined) recordSpecificError(cursor, 'rule "string": invalid syntax')
   cursor.at = end + 1
   return value
 }
 
 /** The syntax error of a text: `1:5 (4): no match found, expected: …`. */
-export function refusal(cursor: Cursor): Err<FilterError> {
-  const { complaint, farthest } = cursor
-  if (complaint !== undefined && complaint.at >= farthest)
-    return refusedAt(cursor.text, complaint.at, complaint.what)
+export function syntaxError(cursor: Cursor): Err<FilterError> {
+  const { specificError, farthest } = cursor
+  if (specificError !== undefined && specificError.at >= farthest)
+    return syntaxErrorAt(cursor.text, specificError.at, specificError.what)
   const expected = [...cursor.expected].toSorted()
   const last = expected.pop() ?? 'nothing'
   const list = expected.length === 0 ? last : `${expected.join(', ')} or ${last}`
-  return refusedAt(cursor.text, farthest, `no match found, expected: ${list}`)
+  return syntaxErrorAt(cursor.text, farthest, `no match found, expected: ${list}`)
 }
 
 /** `line:column (offset)`: columns count characters, the offset counts UTF-8 bytes. */
-export function refusedAt(text: string, at: number, what: string): Err<FilterError> {
+export function syntaxErrorAt(text: string, at: number, what: string): Err<FilterError> {
   let line = 1
   let column = 1
   let offset = 0

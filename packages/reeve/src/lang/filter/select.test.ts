@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileFilter } from './compile.ts'
-import { fieldKindsFromSchema } from './field-kinds.ts'
+import { fieldTypeFromSchema } from './field-type.ts'
 
 const text = { type: 'string' }
 const list = { type: 'array', items: text }
 const struct = { type: 'object', properties: { Text: text } }
 const nullable = (schema: object) => ({ anyOf: [schema, { type: 'null' }] })
 
-const kinds = fieldKindsFromSchema({
+const kinds = fieldTypeFromSchema({
   type: 'object',
   properties: {
     Text: text,
@@ -99,7 +99,7 @@ const cases: readonly { filter: string; message: string }[] = [
 ]
 for (const c of cases)
   test(`filter selector: ${c.filter} finds nothing`, () => {
-    const compiled = compileFilter(c.filter, { kinds })
+    const compiled = compileFilter(c.filter, { rowType: kinds })
     assert.ok(compiled.ok)
     assert.deepEqual(compiled.value.matches(row), {
       ok: false,

@@ -1,6 +1,5 @@
-import { pointerText, type Selector } from './ast.ts'
-import { isRecord, JSON_VALUE, UNTYPED, zeroOf, type FieldKinds } from './field-kinds.ts'
-import { failed, type FilterError } from './filter-error.ts'
+import { evaluationError, type FilterError, pointerText, type Selector } from './ast.ts'
+import { isRecord, JSON_VALUE, UNTYPED, zeroValue, type FieldType } from './field-type.ts'
 import { quote } from './quote.ts'
 
 /** State of one evaluation: the row, the values bound by quantifiers, and the remaining steps. */
@@ -12,7 +11,7 @@ export interface Run {
 
 /** The names visible at a position in the expression. */
 export interface Scope {
-  readonly row: FieldKinds
+  readonly row: FieldType
   readonly bindings: ReadonlyMap<string, BoundName>
   /** Number of enclosing quantifiers; each owns two slots of the row context. */
   readonly depth: number
@@ -22,13 +21,13 @@ export interface Scope {
 
 export interface BoundName {
   readonly slot: number
-  readonly kinds: FieldKinds
+  readonly type: FieldType
 }
 
 /** A compiled selector. Reading is one walk; explaining a miss is a second, slower one. */
 export interface Reader {
   /** The type of the value that `read` returns. */
-  readonly kinds: FieldKinds
+  readonly type: FieldType
   /** The selected value, or undefined if the path ends early. */
   read(run: Run): unknown
   /** Why `read` returned undefined: a map lacks the key, or the path is invalid for this row. */
@@ -39,19 +38,20 @@ export function selectorReader(selector: Selector, scope: Scope): Reader {
   const { path } = selector
   const bound = scope.bindings.get(path[0] ?? '')
   const from = bound === undefined ? 0 : 1
-  const start = bound?.kinds ?? scope.row
+  const start = bound?.type ?? scope.row
   const origin = (run: Run): unknown => (bound === undefined ? run.row : run.bound[bound.slot])
   const steps: Step[] = []
   let kinds = start
   for (const part of path.slice(from)) {
     const step = stepInto(kinds, part, scope)
-    if (typeof step === 'string') return brokenReader(failure(path, from + steps.length, step))
+    if (typeof step === 'string')
+      return failingReader(selectorError(path, from + steps.length, step))
     steps.push(step)
-    kinds = step.kinds
+    kinds = step.type
   }
   return {
-    kinds,
-    read: (run) => walk(origin(run), steps),
+    type: kinds,
+    read: (run) => followSteps(origin(run), steps),
     explain: (run) => explainMiss(origin(run), { path, from, steps }),
   }
 }
@@ -60,38 +60,38 @@ export function selectorReader(selector: Selector, scope: Scope): Reader {
  * A selector that the declared types rule out. The error occurs when a row is evaluated, not
  * before.
  */
-function brokenReader(error: FilterError): Reader {
-  return { kinds: UNTYPED, read: () => undefined, explain: () => error }
+function failingReader(error: FilterError): Reader {
+  return { type: UNTYPED, read: () => undefined, explain: () => error }
 }
 
 interface Step {
   readonly part: string
   /** The part as a list index; -1 if it is not one. */
   readonly position: number
-  readonly container: FieldKinds
-  readonly kinds: FieldKinds
+  readonly container: FieldType
+  readonly type: FieldType
   /** The zero value if a record omits the field. */
   readonly absent: unknown
 }
 
 /** The step from a value to one of its parts, or the reason why there is none. */
-function stepInto(container: FieldKinds, part: string, scope: Scope): Step | string {
+function stepInto(container: FieldType, part: string, scope: Scope): Step | string {
   const position = /^[0-9]{1,9}$/.test(part) ? Number(part) : -1
   const step = { part, position, container, absent: undefined }
   switch (container.kind) {
     case 'struct': {
       const kinds = scope.hidden.has(part) ? undefined : container.fields.get(part)
       if (kinds === undefined) return noField(part)
-      return { ...step, kinds, absent: zeroOf(kinds) }
+      return { ...step, type: kinds, absent: zeroValue(kinds) }
     }
     case 'untyped':
-      return scope.hidden.has(part) ? noField(part) : { ...step, kinds: UNTYPED }
+      return scope.hidden.has(part) ? noField(part) : { ...step, type: UNTYPED }
     case 'json':
-      return { ...step, kinds: JSON_VALUE }
+      return { ...step, type: JSON_VALUE }
     case 'map':
-      return { ...step, kinds: container.of }
+      return { ...step, type: container.of }
     case 'list':
-      return position < 0 ? noPosition(part) : { ...step, kinds: container.of }
+      return position < 0 ? noPosition(part) : { ...step, type: container.of }
     case 'time':
       return noField(part)
     case 'string':
@@ -103,7 +103,7 @@ function stepInto(container: FieldKinds, part: string, scope: Scope): Step | str
   }
 }
 
-function walk(origin: unknown, steps: readonly Step[]): unknown {
+function followSteps(origin: unknown, steps: readonly Step[]): unknown {
   let value = origin
   for (const step of steps) {
     value = partOf(value, step)
@@ -120,28 +120,31 @@ function partOf(value: unknown, step: Step): unknown {
   return part === undefined ? step.absent : part
 }
 
-interface Route {
+interface MissContext {
   readonly path: readonly string[]
   /** Number of parts that a bound name stands for. */
   readonly from: number
   readonly steps: readonly Step[]
 }
 
-function explainMiss(origin: unknown, { path, from, steps }: Route): 'missing-key' | FilterError {
+function explainMiss(
+  origin: unknown,
+  { path, from, steps }: MissContext,
+): 'missing-key' | FilterError {
   let value = origin
   for (const [index, step] of steps.entries()) {
     const next = partOf(value, step)
     if (next === undefined) {
-      const problem = problemAt(value, step)
-      return problem === undefined ? 'missing-key' : failure(path, from + index, problem)
+      const problem = stepProblem(value, step)
+      return problem === undefined ? 'missing-key' : selectorError(path, from + index, problem)
     }
     value = next
   }
-  return failure(path, Math.max(path.length - 1, 0), 'invalid value kind: invalid')
+  return selectorError(path, Math.max(path.length - 1, 0), 'invalid value kind: invalid')
 }
 
 /** Why the step fails; undefined if a map lacks the key. */
-function problemAt(value: unknown, step: Step): string | undefined {
+function stepProblem(value: unknown, step: Step): string | undefined {
   const { kind } = step.container
   if (Array.isArray(value) || (value === null && kind === 'list')) {
     if (step.position < 0) return noPosition(step.part)
@@ -162,7 +165,7 @@ const SCALAR_NAMES = {
 } as const
 
 /** The type of a value for error messages. */
-export function typeName(value: unknown, kinds: FieldKinds): string {
+export function typeName(value: unknown, kinds: FieldType): string {
   if (value === null || value === undefined) return 'invalid'
   if (Array.isArray(value)) return 'slice'
   switch (typeof value) {
@@ -178,8 +181,10 @@ export function typeName(value: unknown, kinds: FieldKinds): string {
   }
 }
 
-function failure(path: readonly string[], part: number, why: string): FilterError {
-  return failed(`error finding value in datum: ${pointerText(path)}: at part ${part}, ${why}`)
+function selectorError(path: readonly string[], part: number, why: string): FilterError {
+  return evaluationError(
+    `error finding value in datum: ${pointerText(path)}: at part ${part}, ${why}`,
+  )
 }
 
 function noField(name: string): string {

@@ -10,8 +10,7 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { snapshotChunks } from '../../http/index.ts'
 import { BackupLoop } from './backup-loop.ts'
-import { backupName, timeMsOf } from './backup-target.ts'
-import { openTarget } from './open-target.ts'
+import { backupName, backupTimeMs, openTarget } from './backup-target.ts'
 import { verifyBackup } from './verify-backup.ts'
 
 const HOUR_MS = 3_600_000
@@ -39,7 +38,7 @@ async function aLoop(t: TestContext, { keep = 2, snapshot }: Given = {}) {
   const loop = new BackupLoop({
     target,
     intervalMs: HOUR_MS,
-    keep,
+    keepCount: keep,
     clock,
     log: { info: note, error: note },
     snapshot: snapshot ?? (() => snapshotChunks(server.context)),
@@ -100,7 +99,7 @@ test('backup: one that cannot be restored is not kept, and the last good one sta
   loop.start()
   await advance(clock, HOUR_MS, async () => lines.length > 0)
   await loop.stop()
-  assert.match(lines[0] ?? '', /the backup failed.*its end is missing/)
+  assert.match(lines[0] ?? '', /backup failed.*its end is missing/)
   assert.deepEqual(await readdir(directory), [good])
   assert.match(loop.stats['error'] ?? '', /could not be restored into memory/)
 })
@@ -120,7 +119,7 @@ test('backup: after a restart the next one comes when the interval is over', asy
 test('backup: the time of a name is the time it was made of', () => {
   const timeMs = Date.UTC(2026, 10, 18, 10, 15, 30)
   assert.equal(backupName(timeMs, 4711), 'reeve-20261118T101530Z-4711.snapshot')
-  assert.equal(timeMsOf(backupName(timeMs, 4711)), timeMs)
+  assert.equal(backupTimeMs(backupName(timeMs, 4711)), timeMs)
 })
 
 test('backups: one from a clock that was ahead does not push out those that follow', async (t) => {

@@ -3,25 +3,25 @@ import { join } from 'node:path'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { backupName, timeMsOf, type BackupTarget } from './backup-target.ts'
+import { backupName, backupTimeMs, type BackupTarget } from './backup-target.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
 
-/** After a start the servers have other things to do than the first backup. */
-const FIRST_MS = 60_000
-/** A backup that failed is tried again after this time, or after the interval if that is less. */
+/** Delay of the first backup, so that it does not compete with the start of the servers. */
+const FIRST_DELAY_MS = 60_000
+/** Delay before a failed backup is retried, unless the interval is shorter. */
 const RETRY_MS = 10 * 60_000
 const PARTIAL = /^backup-.*\.partial$/
 
 interface BackupLoopOptions {
   readonly target: BackupTarget
   readonly intervalMs: number
-  /** How many are kept. */
-  readonly keep: number
+  /** How many backups are kept. */
+  readonly keepCount: number
   readonly clock: Clock
   readonly log: BackupLog
-  /** The bytes of a snapshot of this moment. */
+  /** Creates a snapshot of the current state. */
   readonly snapshot: () => AsyncIterable<Uint8Array>
-  /** Restores a file into memory. */
+  /** Verifies a backup file by restoring it into memory. */
   readonly verify: (file: string) => Promise<VerifiedBackup>
 }
 
@@ -30,16 +30,16 @@ interface BackupLog {
   error(fields: object, message: string): void
 }
 
-/** Saves a snapshot of the state on a timer, verifies it, and removes the oldest ones. */
+/** Saves a snapshot of the state at intervals, verifies it, and removes the oldest backups. */
 export class BackupLoop {
   readonly #options: BackupLoopOptions
   readonly #createdMs: number
   #cancelTimer: () => void = () => undefined
   #running: Promise<void> | undefined
   #isStopped = true
-  /** Undefined while none is known. */
+  /** Time of the last verified backup; undefined if unknown. */
   #lastGoodMs: number | undefined
-  #problem = ''
+  #lastError = ''
 
   constructor(options: BackupLoopOptions) {
     this.#options = options
@@ -48,7 +48,7 @@ export class BackupLoop {
 
   start(): void {
     this.#isStopped = false
-    this.#run(() => this.#begin())
+    this.#run(() => this.#scheduleFirst())
   }
 
   async stop(): Promise<void> {
@@ -57,7 +57,7 @@ export class BackupLoop {
     await this.#running
   }
 
-  /** Since the last good backup, or since the server started where there is none. */
+  /** Time since the last verified backup, or since the start of the server without one. */
   get ageMs(): number {
     return Math.max(0, this.#options.clock.nowMs() - (this.#lastGoodMs ?? this.#createdMs))
   }
@@ -71,7 +71,7 @@ export class BackupLoop {
       interval_seconds: String(intervalMs / 1_000),
       age_seconds: String(Math.round(this.ageMs / 1_000)),
       last_good: last === undefined ? '' : isoFromMs(last),
-      error: this.#problem,
+      error: this.#lastError,
     }
   }
 
@@ -79,46 +79,46 @@ export class BackupLoop {
     this.#running ??= work()
       .catch((thrown: unknown) => {
         const { log, intervalMs } = this.#options
-        this.#problem = errorMessage(thrown)
-        log.error({ err: this.#problem }, 'the backup failed; it is tried again')
+        this.#lastError = errorMessage(thrown)
+        log.error({ err: this.#lastError }, 'backup failed; it will be retried')
         return Math.min(RETRY_MS, intervalMs)
       })
-      .then((nextMs) => this.#ended(nextMs))
+      .then((nextMs) => this.#scheduleNext(nextMs))
   }
 
-  #ended(nextMs: number): void {
+  #scheduleNext(nextMs: number): void {
     this.#running = undefined
-    if (!this.#isStopped) this.#arm(nextMs)
+    if (!this.#isStopped) this.#schedule(nextMs)
   }
 
-  #arm(delayMs: number): void {
+  #schedule(delayMs: number): void {
     this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#run(() => this.#backUp()))
   }
 
-  /** Goes on where an earlier process stopped. Gives the time until the next backup. */
-  async #begin(): Promise<number> {
+  /** Continues the schedule of the previous process. Returns the time until the next backup. */
+  async #scheduleFirst(): Promise<number> {
     const { target, intervalMs, clock } = this.#options
     const names = await target.list()
-    for (const name of await readdir(target.workFolder))
-      if (PARTIAL.test(name)) await rm(join(target.workFolder, name), { force: true })
+    for (const name of await readdir(target.stagingDirectory))
+      if (PARTIAL.test(name)) await rm(join(target.stagingDirectory, name), { force: true })
     const newest = names.at(-1)
-    if (newest === undefined) return Math.min(FIRST_MS, intervalMs)
-    // A clock that was ahead must not hold up the next one.
-    this.#lastGoodMs = Math.min(timeMsOf(newest), clock.nowMs())
+    if (newest === undefined) return Math.min(FIRST_DELAY_MS, intervalMs)
+    // A backup with a time in the future must not delay the next one.
+    this.#lastGoodMs = Math.min(backupTimeMs(newest), clock.nowMs())
     return Math.max(0, Math.min(intervalMs, this.#lastGoodMs + intervalMs - clock.nowMs()))
   }
 
   async #backUp(): Promise<number> {
     const { target, verify, clock, log, intervalMs } = this.#options
     const startMs = clock.nowMs()
-    const file = join(target.workFolder, `backup-${startMs}.partial`)
+    const file = join(target.stagingDirectory, `backup-${startMs}.partial`)
     try {
       await this.#save(file)
       const { index, rows } = await verify(file)
       const name = backupName(startMs, index)
       await target.store(name, file)
       this.#lastGoodMs = startMs
-      this.#problem = ''
+      this.#lastError = ''
       log.info({ index, rows, name, target: target.name }, 'saved and verified a backup')
       await this.#removeOldest(name)
     } finally {
@@ -127,11 +127,14 @@ export class BackupLoop {
     return Math.max(0, startMs + intervalMs - clock.nowMs())
   }
 
-  /** The backup just saved stays, whatever the others are called: a clock may have been ahead. */
+  /**
+   * Keeps the backup just saved, even if the names of others sort after it because a clock was
+   * ahead.
+   */
   async #removeOldest(saved: string): Promise<void> {
-    const { target, keep } = this.#options
+    const { target, keepCount } = this.#options
     const others = (await target.list()).filter((name) => name !== saved)
-    for (const name of others.slice(0, Math.max(0, others.length - (keep - 1))))
+    for (const name of others.slice(0, Math.max(0, others.length - (keepCount - 1))))
       await target.remove(name)
   }
 

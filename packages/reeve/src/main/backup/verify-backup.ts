@@ -8,21 +8,21 @@ import {
   type StorageEngine,
   type StoredRow,
 } from '../../state/index.ts'
-import { snapshotRowCheck } from '../check-snapshot.ts'
+import { createSnapshotRowCheck } from '../restore-snapshot.ts'
 import { systemClock } from '../system.ts'
 
-/** What a backup holds, as a server that was restored from it would see it. */
+/** The content of a backup, as a server restored from it would load it. */
 export interface VerifiedBackup {
   readonly index: number
   readonly rows: number
 }
 
-/** What the thread says. */
+/** Message from the verification thread. */
 export type VerifyMessage = VerifiedBackup | { readonly problem: string }
 
 /**
- * Restores a snapshot into the memory of a thread of its own, and forgets it. Rejects with a Fault
- * when it cannot be restored.
+ * Restores a snapshot into the memory of a worker thread, which ends afterwards. Rejects with a
+ * Fault if the snapshot cannot be restored.
  */
 export async function verifyBackup(file: string): Promise<VerifiedBackup> {
   const worker = new Worker(new URL('./verify-worker.ts', import.meta.url), { workerData: file })
@@ -42,26 +42,26 @@ export async function verifyBackup(file: string): Promise<VerifiedBackup> {
 
 const ROWS_PER_PAGE = 1_000
 
-/** Checks every line of a snapshot, and loads its rows as a server does at its start. */
+/** Checks each line of a snapshot, and loads its rows as a starting server does. */
 export async function restoreIntoMemory(file: string): Promise<VerifiedBackup> {
   const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
-  const { Index, Rows } = await inspectSnapshot(fileChunks(file), file, snapshotRowCheck())
-  const engine = new SnapshotEngine(Index, () => snapshotLines(fileChunks(file), file))
-  const store = await Store.open({ engine, clock: systemClock, follows: true })
+  const { Index, Rows } = await inspectSnapshot(fileChunks(file), file, createSnapshotRowCheck())
+  const engine = new SnapshotStorageEngine(Index, () => snapshotLines(fileChunks(file), file))
+  const store = await Store.open({ engine, clock: systemClock, isFollower: true })
   const rows = Object.values(store.tables).reduce((sum, { size }) => sum + size, 0)
   if (rows !== Rows) throw new Fault('backup', `${rows} of ${Rows} rows were restored`)
   return { index: store.index, rows }
 }
 
-/** A snapshot as a storage whose checkpoint holds everything. */
-class SnapshotEngine implements StorageEngine {
-  readonly opened: EnginePosition
+/** A read-only storage engine whose checkpoint is the snapshot. */
+class SnapshotStorageEngine implements StorageEngine {
+  readonly initialPosition: EnginePosition
   readonly #lines: () => AsyncIterable<SnapshotLine>
 
   constructor(index: number, lines: () => AsyncIterable<SnapshotLine>) {
     this.#lines = lines
     const checkpoint = { upTo: index, tableIndexes: {} }
-    this.opened = { lastIndex: index, firstIndex: index + 1, checkpoint }
+    this.initialPosition = { lastIndex: index, firstIndex: index + 1, checkpoint }
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {
@@ -69,9 +69,10 @@ class SnapshotEngine implements StorageEngine {
     for await (const line of this.#lines()) {
       if (!('Row' in line)) continue
       const [table, key, created, modified] = line.Row
-      // Without groups: they are worked out from the row, which so is decoded.
+      // The empty group makes the loader derive groups from the row, which decodes and thereby
+      // checks it.
       const firstLine = JSON.stringify([created, modified, ''])
-      page.push({ table, key, firstLine, rest: line.Body })
+      page.push({ table, key, headerLine: firstLine, body: line.Body })
       if (page.length < ROWS_PER_PAGE) continue
       yield page
       page = []

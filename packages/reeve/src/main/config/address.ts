@@ -5,17 +5,17 @@ export const PORT_MAX = 65_535
 /** The default port of servers. */
 export const HTTP_PORT = 4646
 
-/** A host and perhaps a port, as people write them: `10.0.0.5`, `node1:4646`, `[::1]:4646`. */
+/** A host with an optional port: `10.0.0.5`, `node1:4646`, `[::1]:4646`. */
 export interface Address {
   readonly host: string
   readonly port: number | undefined
 }
 
-/** RFC 1123: labels of letters, digits and inner hyphens; underscores are met in practice. */
+/** A label as in RFC 1123, plus underscores, which are used in practice. */
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
 const HOST_NAME_CHARS_MAX = 253
-const BRACKETED = /^\[([^\]]*)\](?::([0-9]{1,5}))?$/
-const PLAIN = /^([^:[\]]*)(?::([0-9]{1,5}))?$/
+const BRACKETED_HOST = /^\[([^\]]*)\](?::([0-9]{1,5}))?$/
+const UNBRACKETED = /^([^:[\]]*)(?::([0-9]{1,5}))?$/
 
 export function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true
@@ -26,15 +26,15 @@ export function isHost(text: string): boolean {
 
 export function parseAddress(text: string): Address | undefined {
   if (isIPv6(text)) return { host: text, port: undefined }
-  const bracketed = BRACKETED.exec(text)
-  const [, host = '', digits] = bracketed ?? PLAIN.exec(text) ?? []
+  const bracketed = BRACKETED_HOST.exec(text)
+  const [, host = '', digits] = bracketed ?? UNBRACKETED.exec(text) ?? []
   const port = digits === undefined ? undefined : Number(digits)
   if (bracketed !== null ? !isIPv6(host) : !isHost(host)) return undefined
   if (port !== undefined && (port < 1 || port > PORT_MAX)) return undefined
   return { host, port }
 }
 
-/** `host:port`, an IPv6 address in brackets. */
+/** Formats as `host:port`, with brackets around an IPv6 address. */
 export function formatAddress(host: string, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
@@ -43,14 +43,24 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether only this machine can reach the host. Any name but `localhost` may lead anywhere. */
+/**
+ * Whether the host is loopback. Of names, only `localhost` counts, because any other may resolve
+ * elsewhere.
+ */
 export function isLoopback(host: string): boolean {
   const version = isIP(host)
   if (version === 0) return host.toLowerCase() === 'localhost'
   return loopback.check(host, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** `0.0.0.0` and `::`: every address of the machine, and none that others could dial. */
+/** Whether the address is a wildcard (`0.0.0.0`, `::`), which others cannot connect to. */
 export function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || (isIPv6(host) && /^[0:]+$/.test(host))
+}
+
+/** Returns the port of a URL, or the default port of its scheme. */
+export function portOf(address: string): number {
+  const { port, protocol } = new URL(address)
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
 }

@@ -1,27 +1,27 @@
+import { inspect } from 'node:util'
 import type { DockerSettings, EngineTls } from '../../drivers/index.ts'
 import type { ToolName, ToolSource } from '../../infrastructure/index.ts'
 import type { TlsVersion } from '../../tls/index.ts'
-import type { Secret } from './secret.ts'
 
 /**
- * How an agent shall run: flags, environment, files and defaults put together. `options.ts` says
- * where each value comes from.
+ * The effective configuration of an agent, merged from flags, environment, files and defaults.
+ * `options.ts` defines the source of each value.
  */
 export interface AgentConfig {
-  /** Server and node in one process, loopback only, for trying things out. */
+  /** Development mode: server and node in one process, on loopback only. */
   readonly dev: boolean
   readonly region: string
   readonly datacenter: string
-  /** What this agent is called as a server and as a node. */
+  /** Name of the agent as a server and as a node. */
   readonly name: string
   /** An absolute path. */
   readonly dataDirectory: string
-  /** The directory was made for this run and is removed after it. */
+  /** Whether the directory is temporary and removed when the agent stops. */
   readonly isDataTemporary: boolean
-  /** The IP address, or the name of one, that the HTTP port is opened on. */
+  /** The IP address or host name that the HTTP port listens on. */
   readonly bind: string
   readonly ports: {
-    /** 0 takes any free one. */
+    /** 0 selects any free port. */
     readonly http: number
   }
   readonly advertise: AdvertisedAddress
@@ -36,115 +36,121 @@ export interface AgentConfig {
   readonly infrastructure: InfrastructureConfig
   readonly tracing: TracingConfig
   readonly http: HttpConfig
-  /** Whether clients, job files and tasks may use other names for what is ours. */
+  /** Whether clients, job files and tasks may use alternative names. */
   readonly compatibility: boolean
   readonly limits: LimitsConfig
 }
 
-/** Where others reach this agent. */
+/** The address at which others reach this agent. */
 export interface AdvertisedAddress {
   readonly host: string
-  /** The port that was really taken when undefined. */
+  /** Undefined means the bound port. */
   readonly httpPort: number | undefined
 }
 
 interface ServerConfig {
   readonly enabled: boolean
-  /** What a node must show to be let in; undefined lets the server make one at its first start. */
+  /** The token that nodes need to join; if undefined, the server creates one at its first start. */
   readonly joinToken: Secret | undefined
   readonly admission: AdmissionConfig
-  /** The URL of the PostgreSQL that keeps the state; undefined keeps it in the data directory. */
+  /**
+   * URL of the PostgreSQL database with the state; undefined means that the state is in the data
+   * directory.
+   */
   readonly database: Secret | undefined
-  /** How long a commit may wait for it. */
-  readonly commitMsMax: number
-  /** What servers that share a database share besides. */
+  /** Time limit of a commit to the database. */
+  readonly commitTimeoutMs: number
+  /** The secret that the servers with a shared database have in common. */
   readonly clusterKey: Secret | undefined
-  readonly presence: PresenceConfig
+  readonly presence: HeartbeatConfig
   readonly regions: RegionsConfig
 }
 
-/** How nodes are admitted that the servers do not know. */
+/** Admission of unknown nodes. */
 interface AdmissionConfig {
   readonly allowsSharedToken: boolean
-  /** 0 is any number; so below. */
+  /** 0 means unlimited, here and below. */
   readonly newNodesPerMinuteMax: number
   readonly newNodesPerAddressMax: number
 }
 
-/** Other regions, and which of all is the authoritative one. */
-export interface RegionsConfig {
-  /** `http://host:port` or `https://…` of servers, by region; may hold the own one too. */
+/** Other regions, and the name of the authoritative one. */
+interface RegionsConfig {
+  /** Server URLs by region; may include this region. */
   readonly others: Readonly<Record<string, readonly string[]>>
-  /** The own one when undefined. */
+  /** Undefined means this region. */
   readonly authoritative: string | undefined
-  /** What this region shows to others when it asks by itself. */
+  /** The token of this region's own requests to other regions. */
   readonly replicationToken: Secret | undefined
 }
 
-/** How often nodes speak, and how long they may be silent. */
-interface PresenceConfig {
+/** Heartbeat intervals and time limits. */
+interface HeartbeatConfig {
   readonly heartbeatMsMin: number
   readonly heartbeatsPerSecondMax: number
   readonly graceMs: number
-  /** After a start of the server, when nobody has been heard yet. */
-  readonly returnMs: number
+  /** Time limit for the first heartbeats after a server has started. */
+  readonly failoverTtlMs: number
 }
 
 interface ClientConfig {
   readonly enabled: boolean
-  /** `host:port` of servers to dial. Empty where the server is in the same process. */
+  /** `host:port` of the servers to connect to. Empty if the server is in the same process. */
   readonly servers: readonly string[]
   readonly nodePool: string
   readonly nodeClass: string
   readonly meta: Readonly<Record<string, string>>
-  /** What the node shows while the servers do not know it; that of the servers when undefined. */
+  /**
+   * The join token of an unknown node. Undefined means the one configured for servers, or that of
+   * the server in the same process.
+   */
   readonly joinToken: Secret | undefined
-  /** Whether callers with the right to may run commands inside tasks. */
+  /** Whether authorized callers may run commands in tasks. */
   readonly remoteExec: boolean
-  /** Whether tasks may run as plain processes of this machine. */
+  /** Whether tasks may run as processes without isolation. */
   readonly rawExec: boolean
   readonly exec: ExecConfig
   readonly docker: DockerConfig
   readonly reserved: ReservedConfig
-  /** Directories of the machine that jobs may mount, by name. */
+  /** Host directories that jobs may mount, by name. */
   readonly hostVolumes: Readonly<Record<string, HostVolumeConfig>>
-  /** Undefined: below the data directory. */
+  /** Undefined means a subdirectory of the data directory. */
   readonly volumesDirectory: string | undefined
   readonly volumePluginDirectory: string | undefined
   readonly artifacts: ArtifactConfig
-  /** Whether the secrets of tasks stay off the disk, where the agent may mount. */
+  /** Whether the secrets of tasks are kept in memory only, if the agent is allowed to mount. */
   readonly secretsInMemory: boolean
   readonly killTimeoutMsMax: number
   readonly bridge: BridgeConfig
   readonly cni: CniConfig
-  readonly garbage: GarbageConfig
+  readonly gc: GcConfig
 }
 
-/** How isolated tasks may run on the node. */
+/** Settings of the exec driver. */
 interface ExecConfig {
   readonly enabled: boolean
-  /** Capabilities that tasks may ask for; `all` is any. */
+  /** Capabilities that tasks may request; `all` allows any. */
   readonly allowCaps: readonly string[]
   readonly denyUsers: readonly string[]
   readonly denyGroups: readonly string[]
-  /** Groups that a task may choose though its user does not have them; `all` is any. */
+  /** Groups that a task may use even if its user is not a member; `all` allows any. */
   readonly allowGroups: readonly string[]
-  /** Who a task is that does not say. */
+  /** User of tasks that do not set one. */
   readonly defaultUser: string
   readonly allowHostNamespaces: boolean
-  /** Processor time is a limit and not only a weight. */
+  /** Whether CPU shares are a hard limit instead of a weight. */
   readonly isCpuHard: boolean
   readonly pidsMax: number
-  /** What tasks see of the machine, by its path there; empty: the usual. */
+  /** Host paths visible in tasks, mapped to paths in the task. Empty means the default set. */
   readonly chrootEnv: Readonly<Record<string, string>>
 }
 
-/** How tasks may run in containers on the node. */
+/** Settings of the docker driver. */
 interface DockerConfig {
   readonly enabled: boolean
   /** `unix://` and an absolute path, or `tcp://host:port`. */
   readonly endpoint: string
-  /** Of an engine behind TCP. */
+  /** TLS settings for an engine reached over TCP. */
   readonly tls: EngineTls
   readonly authFile: string | undefined
   readonly settings: DockerSettings
@@ -155,7 +161,7 @@ interface DockerConfig {
     readonly allowCaps: readonly string[]
     readonly pidsMax: number
   }
-  /** What is removed from the engine when no task needs it. */
+  /** Garbage collection of unused images and containers. */
   readonly gc: {
     readonly removesImages: boolean
     readonly imageDelayMs: number
@@ -186,12 +192,12 @@ interface ArtifactConfig {
   readonly entriesMax: number
 }
 
-/** Networks of the mode `bridge`. */
+/** Settings of networks in mode `bridge`. */
 interface BridgeConfig {
   readonly name: string
   /** Such as `172.30.64.0/20`. */
   readonly subnet: string
-  /** Whether an allocation reaches itself through its own ports of the machine. */
+  /** Whether an allocation can reach itself through its own host ports. */
   readonly hairpin: boolean
 }
 
@@ -201,16 +207,16 @@ interface CniConfig {
   readonly pluginDirectories: readonly string[]
 }
 
-/** When what ended allocations left is removed. */
-interface GarbageConfig {
-  readonly lookMs: number
+/** Garbage collection of ended allocations. */
+interface GcConfig {
+  readonly intervalMs: number
   readonly diskPercent: number
   readonly inodePercent: number
-  readonly allocations: number
-  readonly atOnce: number
+  readonly allocationsMax: number
+  readonly parallelDestroys: number
 }
 
-/** What the node keeps for itself and its operating system. */
+/** Resources that are not available to tasks. */
 interface ReservedConfig {
   readonly cpuMHz: number
   readonly memoryMB: number
@@ -219,21 +225,21 @@ interface ReservedConfig {
   readonly ports: string
 }
 
-/** How connections are encrypted, and who proves to be whom. */
-export interface TlsConfig {
-  /** The port speaks HTTPS, and servers are dialled with it. */
+/** TLS settings. */
+interface TlsConfig {
+  /** Whether the port uses HTTPS and nodes connect to servers with it. */
   readonly http: boolean
-  /** Servers and nodes show each other certificates. */
+  /** Whether servers and nodes authenticate each other with certificates. */
   readonly rpc: boolean
   /** Absolute paths. */
   readonly caFile: string | undefined
   readonly certFile: string | undefined
   readonly keyFile: string | undefined
   readonly verifyServerHostname: boolean
-  /** Every caller needs a certificate. */
+  /** Whether every client needs a certificate. */
   readonly verifyHttpsClient: boolean
   readonly minVersion: TlsVersion
-  /** Names of the TLS library. */
+  /** Cipher names of the TLS library. */
   readonly cipherSuites: readonly string[]
 }
 
@@ -257,9 +263,9 @@ interface AuditConfig {
   readonly recordsMax: number
 }
 
-/** Backups of the state on a timer. */
+/** Periodic backups of the state. */
 export interface BackupConfig {
-  /** Undefined: none are made. */
+  /** Undefined disables backups. */
   readonly intervalMs: number | undefined
   readonly keep: number
   readonly directory: string | undefined
@@ -276,9 +282,9 @@ export interface BackupConfig {
 export interface InfrastructureConfig {
   readonly tool: ToolName
   readonly source: ToolSource
-  /** Address of an archive, with `{version}`, `{os}` and `{arch}`. */
+  /** URL template of an archive, with `{version}`, `{os}` and `{arch}`. */
   readonly artifact: string | undefined
-  /** Name of an image, with `{version}`. */
+  /** Image name template, with `{version}`. */
   readonly image: string | undefined
   readonly version: string | undefined
   readonly cpuMHz: number
@@ -288,37 +294,66 @@ export interface InfrastructureConfig {
   readonly applyKillMs: number
 }
 
-/** Traces of what requests cause. */
+/** Tracing settings. */
 export interface TracingConfig {
-  /** The URL that spans are sent to; undefined: nothing is traced. */
+  /** The URL that spans are sent to; undefined disables tracing. */
   readonly endpoint: string | undefined
-  /** Of requests that come without a trace. */
+  /** Percentage of sampled requests among those without a trace context. */
   readonly samplePercent: number
   readonly authorization: Secret | undefined
 }
 
-/** How much of a server one client may take. */
-export interface LimitsConfig {
-  /** Each second, of one token; 0 is any number. */
+/** Limits of the load that one client may cause. */
+interface LimitsConfig {
+  /** Requests per second and token; 0 means unlimited. */
   readonly requestsPerSecond: number
-  /** Each second, of one address without a valid token; 0 is any number. */
+  /** Requests per second and address without a valid token; 0 means unlimited. */
   readonly anonymousRequestsPerSecond: number
   readonly blockingQueriesPerToken: number
   readonly eventStreamsPerToken: number
   readonly execSessionsPerToken: number
-  /** Logs and files that are read or followed. */
+  /** Open streams of logs and files per token. */
   readonly logStreamsPerToken: number
   readonly connectionsMax: number
 }
 
 interface HttpConfig {
-  /** Origins whose pages may read answers; `*` is any. */
+  /** Allowed CORS origins; `*` allows any. */
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
   /** Only documented members of the runtime's HTTP classes are used. */
   readonly isPlain: boolean
-  /** On `/api/v2`, for each user; 0 is any number. */
+  /** Requests per second and user on `/api/v2`; 0 means unlimited. */
   readonly requestsPerSecondMax: number
-  /** Scheme and host that links begin with; empty: those of the request. */
+  /** Scheme and host of generated links; if empty, those of the request. */
   readonly externalUrl: string
+}
+
+export const REDACTED = '<redacted>'
+
+/**
+ * A string that cannot appear in logs, messages or responses by accident; only `reveal` returns it.
+ */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  reveal(): string {
+    return this.#text
+  }
+
+  toJSON(): string {
+    return REDACTED
+  }
+
+  toString(): string {
+    return REDACTED
+  }
+
+  [inspect.custom](): string {
+    return REDACTED
+  }
 }

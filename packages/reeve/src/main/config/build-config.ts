@@ -1,13 +1,13 @@
-import { backupConfig } from './backup-options.ts'
+import { backupConfig } from './server-options.ts'
 import { infrastructureConfig } from './infrastructure-options.ts'
 import { isAnyAddress } from './address.ts'
 import type { AdvertisedAddress, AgentConfig } from './agent-config.ts'
-import type { HostFacts } from './option.ts'
+import type { HostInfo } from './option.ts'
 import type { Settings } from './options.ts'
-import { tracingConfig } from './tracing-options.ts'
+import { tracingConfig } from './tls-options.ts'
 
-/** The settings in the shape that the program reads. */
-export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
+/** Builds the agent configuration from the settings. */
+export function buildConfig(settings: Settings, facts: HostInfo): AgentConfig {
   return {
     dev: settings.dev,
     region: settings.region,
@@ -27,13 +27,13 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
         newNodesPerAddressMax: settings.newNodesPerAddress,
       },
       database: settings.database,
-      commitMsMax: settings.commitTimeout,
+      commitTimeoutMs: settings.commitTimeout,
       clusterKey: settings.clusterKey,
       presence: {
         heartbeatMsMin: settings.heartbeatTtlMin,
         heartbeatsPerSecondMax: settings.heartbeatsPerSecond,
         graceMs: settings.heartbeatGrace,
-        returnMs: settings.heartbeatFailover,
+        failoverTtlMs: settings.heartbeatFailover,
       },
       regions: {
         others: settings.otherRegions,
@@ -123,12 +123,12 @@ function nodeConfig(settings: Settings) {
       configDirectory: settings.cniConfigDirectory,
       pluginDirectories: settings.cniPath.split(':'),
     },
-    garbage: {
-      lookMs: settings.garbageInterval,
+    gc: {
+      intervalMs: settings.garbageInterval,
       diskPercent: settings.garbageDisk,
       inodePercent: settings.garbageInodes,
-      allocations: settings.garbageAllocations,
-      atOnce: settings.garbageAtOnce,
+      allocationsMax: settings.garbageAllocations,
+      parallelDestroys: settings.garbageAtOnce,
     },
   }
 }
@@ -191,14 +191,14 @@ function dockerSettings(settings: Settings): AgentConfig['client']['docker']['se
     allowRuntimes: settings.dockerRuntimes,
     nvidiaRuntime: settings.dockerNvidiaRuntime,
     noNewPrivileges: settings.dockerNoNewPrivileges,
-    // The setting takes nothing else.
+    // The setting accepts only these values.
     selinuxLabel: (settings.dockerSelinuxLabel ?? '') as '' | 'z' | 'Z',
     infraImage: settings.dockerInfraImage ?? '',
     infraPullTimeoutMs: settings.dockerInfraPull,
   }
 }
 
-function advertisedAddress(settings: Settings, facts: HostFacts): AdvertisedAddress {
+function advertisedAddress(settings: Settings, facts: HostInfo): AdvertisedAddress {
   const { advertise, bind } = settings
   if (advertise !== undefined) return { host: advertise.host, httpPort: advertise.port }
   const host = isAnyAddress(bind) ? (facts.address ?? '127.0.0.1') : bind

@@ -1,22 +1,20 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isObject, toBool, type Value } from '@reeve/hcl'
 import type { HostVolumeConfig } from './agent-config.ts'
-import type { Kind } from './kind.ts'
-import { always, depends, option } from './option.ts'
-import { accepted, duration, matching, path } from './text-kinds.ts'
-import { bool, integer } from './value-kinds.ts'
+import { computed, constant, option, type OptionType } from './option.ts'
+import { stringAcceptedBy, duration, stringMatching, path, bool, integer } from './option-types.ts'
 
 type HostVolumes = Readonly<Record<string, HostVolumeConfig>>
 
 const VOLUMES_MAX = 256
-const VOLUMES_WANTED =
+const VOLUMES_RULE =
   `at most ${VOLUMES_MAX} blocks \`host_volume "name" { path = "/srv/data" }\`, each with an ` +
   'absolute path and, if it may only be read, `read_only = true`'
 
-/** `[0]` and the like at the end: a job may ask for one for each of its allocations. */
+/** A name may end with an index such as `[0]`: a job may request one volume per allocation. */
 const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
 
-const hostVolumes: Kind<HostVolumes> = {
+const hostVolumes: OptionType<HostVolumes> = {
   name: 'labelled blocks',
   flag: 'once',
   isMap: true,
@@ -24,19 +22,19 @@ const hostVolumes: Kind<HostVolumes> = {
   isSecret: false,
   fromValue: (value) => {
     const pairs = isObject(value) ? Object.entries(value) : undefined
-    if (pairs === undefined || pairs.length > VOLUMES_MAX) return err(VOLUMES_WANTED)
+    if (pairs === undefined || pairs.length > VOLUMES_MAX) return err(VOLUMES_RULE)
     const volumes: [string, HostVolumeConfig][] = []
     for (const [name, fields] of pairs) {
       const volume = VOLUME_NAME.test(name) ? readVolume(fields) : undefined
       if (volume === undefined)
-        return err(`${VOLUMES_WANTED} (look at ${JSON.stringify(name.slice(0, 64))})`)
+        return err(`${VOLUMES_RULE} (look at ${JSON.stringify(name.slice(0, 64))})`)
       volumes.push([name, volume])
     }
     return ok(Object.fromEntries(volumes))
   },
-  fromText: () => err(`${VOLUMES_WANTED}, which only a file can hold`),
+  fromString: () => err(`${VOLUMES_RULE}, which only a file can hold`),
   merge: (lower, higher) => ({ ...lower, ...higher }),
-  toPlain: (value) =>
+  toJson: (value) =>
     Object.fromEntries(
       Object.entries(value).map(([name, volume]) => [
         name,
@@ -55,18 +53,18 @@ function readVolume(fields: Value): HostVolumeConfig | undefined {
 }
 
 const percent = integer({ min: 1, max: 100 })
-const bridgeName = matching(
+const bridgeName = stringMatching(
   'the name of a network device: 1 to 15 letters, digits, "_" and "-", the first a letter',
   /^[A-Za-z][A-Za-z0-9_-]{0,14}$/,
 )
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
-const subnet = matching(
+const subnet = stringMatching(
   'a network of IPv4 addresses such as "172.30.64.0/20", from /8 to /28',
   new RegExp(`^${OCTET}(?:\\.${OCTET}){3}/(?:[89]|1\\d|2[0-8])$`),
 )
 
 const DIRECTORIES_MAX = 16
-const searchPath = accepted(
+const searchPath = stringAcceptedBy(
   `at most ${DIRECTORIES_MAX} absolute paths separated by colons, such as "/opt/cni/bin"`,
   (text) => {
     const parts = text.split(':')
@@ -76,12 +74,12 @@ const searchPath = accepted(
 
 const noVolumes: HostVolumes = {}
 
-/** What a node lends to its tasks, and what it does for and with them. */
+/** Settings of a node: volumes, networks, artifacts and garbage collection. */
 export const clientOptions = {
   hostVolumes: option({
     kind: hostVolumes,
     file: ['client', 'host_volume'],
-    byDefault: always(noVolumes, 'none'),
+    byDefault: constant(noVolumes, 'none'),
     help:
       'A directory of the machine that jobs may mount, by the label of its block: `path`, and ' +
       '`read_only` (default `false`).',
@@ -90,21 +88,21 @@ export const clientOptions = {
   volumesDirectory: option({
     kind: path,
     file: ['client', 'host_volumes_dir'],
-    byDefault: always(undefined, '`client/volumes` below `data_dir`'),
+    byDefault: constant(undefined, '`client/volumes` below `data_dir`'),
     help: 'Directory in which dynamic host volumes are created.',
     read: (config) => config.client.volumesDirectory,
   }),
   volumePluginDirectory: option({
     kind: path,
     file: ['client', 'host_volume_plugin_dir'],
-    byDefault: always(undefined, '`client/volume-plugins` below `data_dir`'),
+    byDefault: constant(undefined, '`client/volume-plugins` below `data_dir`'),
     help: 'Directory of volume plugins. Every executable in it is a plugin with the name of its file.',
     read: (config) => config.client.volumePluginDirectory,
   }),
   fileArtifacts: option({
     kind: bool,
     file: ['client', 'artifact', 'allow_files'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether artifacts may be files of the machine: every job could then read what the agent can.',
     read: (config) => config.client.artifacts.allowsFiles,
   }),
@@ -112,7 +110,7 @@ export const clientOptions = {
     kind: bool,
     file: ['client', 'artifact', 'allow_local'],
     environment: 'REEVE_ARTIFACT_ALLOW_LOCAL',
-    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    byDefault: computed('`false`; `true` with `--dev`', ({ dev }) => dev),
     help:
       'Whether artifacts may be fetched from loopback, link-local (with the metadata services of ' +
       'clouds) and unspecified addresses, directly, by a name or by a redirect.',
@@ -122,7 +120,7 @@ export const clientOptions = {
     kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
     file: ['client', 'artifact', 'timeout'],
     environment: 'REEVE_ARTIFACT_TIMEOUT',
-    byDefault: always(30 * 60_000, '`30m`'),
+    byDefault: constant(30 * 60_000, '`30m`'),
     help: 'How long one artifact may take to be downloaded and unpacked.',
     read: (config) => config.client.artifacts.timeoutMs,
   }),
@@ -130,7 +128,7 @@ export const clientOptions = {
     kind: integer({ min: 1, max: 10_000_000 }),
     file: ['client', 'artifact', 'max_entries'],
     environment: 'REEVE_ARTIFACT_MAX_ENTRIES',
-    byDefault: always(65_536, '`65536`'),
+    byDefault: constant(65_536, '`65536`'),
     help: 'Files, directories and links that one artifact may hold.',
     read: (config) => config.client.artifacts.entriesMax,
   }),
@@ -138,7 +136,7 @@ export const clientOptions = {
     kind: bool,
     file: ['client', 'secrets_in_memory'],
     environment: 'REEVE_SECRETS_IN_MEMORY',
-    byDefault: depends('`true`; `false` with `--dev`', ({ dev }) => !dev),
+    byDefault: computed('`true`; `false` with `--dev`', ({ dev }) => !dev),
     help:
       'Whether the `secrets` of tasks are kept in memory and never on the disk; only where the ' +
       'agent is root and may mount.',
@@ -148,78 +146,78 @@ export const clientOptions = {
     kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
     file: ['client', 'max_kill_timeout'],
     environment: 'REEVE_MAX_KILL_TIMEOUT',
-    byDefault: always(30_000, '`30s`'),
+    byDefault: constant(30_000, '`30s`'),
     help: 'The longest that a task may ask for between its kill signal and the forced end.',
     read: (config) => config.client.killTimeoutMsMax,
   }),
   bridgeName: option({
     kind: bridgeName,
     file: ['client', 'bridge_network_name'],
-    byDefault: always('reeve0', '`reeve0`'),
+    byDefault: constant('reeve0', '`reeve0`'),
     help: 'The device that joins the networks of allocations in the mode `bridge`.',
     read: (config) => config.client.bridge.name,
   }),
   bridgeSubnet: option({
     kind: subnet,
     file: ['client', 'bridge_network_subnet'],
-    byDefault: always('172.30.64.0/20', '`172.30.64.0/20`'),
+    byDefault: constant('172.30.64.0/20', '`172.30.64.0/20`'),
     help: 'Their addresses; the first is the machine’s own.',
     read: (config) => config.client.bridge.subnet,
   }),
   bridgeHairpin: option({
     kind: bool,
     file: ['client', 'bridge_network_hairpin_mode'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether an allocation reaches itself through its own ports of the machine.',
     read: (config) => config.client.bridge.hairpin,
   }),
   cniConfigDirectory: option({
     kind: path,
     file: ['client', 'cni_config_dir'],
-    byDefault: always('/opt/cni/config', '`/opt/cni/config`'),
+    byDefault: constant('/opt/cni/config', '`/opt/cni/config`'),
     help: 'The directory with the configuration files of networks in the modes `cni/NAME`.',
     read: (config) => config.client.cni.configDirectory,
   }),
   cniPath: option({
     kind: searchPath,
     file: ['client', 'cni_path'],
-    byDefault: always('/opt/cni/bin', '`/opt/cni/bin`'),
+    byDefault: constant('/opt/cni/bin', '`/opt/cni/bin`'),
     help: 'The directories with their plug-ins, separated by colons.',
     read: (config) => config.client.cni.pluginDirectories.join(':'),
   }),
   garbageInterval: option({
     kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
     file: ['client', 'gc_interval'],
-    byDefault: always(60_000, '`1m`'),
+    byDefault: constant(60_000, '`1m`'),
     help: 'How often the node looks whether directories of ended allocations have to go.',
-    read: (config) => config.client.garbage.lookMs,
+    read: (config) => config.client.gc.intervalMs,
   }),
   garbageDisk: option({
     kind: percent,
     file: ['client', 'gc_disk_usage_threshold'],
-    byDefault: always(80, '`80`'),
+    byDefault: constant(80, '`80`'),
     help: 'They go, the oldest first, when more than this percentage of the disk is taken,',
-    read: (config) => config.client.garbage.diskPercent,
+    read: (config) => config.client.gc.diskPercent,
   }),
   garbageInodes: option({
     kind: percent,
     file: ['client', 'gc_inode_usage_threshold'],
-    byDefault: always(70, '`70`'),
+    byDefault: constant(70, '`70`'),
     help: 'or of its inodes,',
-    read: (config) => config.client.garbage.inodePercent,
+    read: (config) => config.client.gc.inodePercent,
   }),
   garbageAllocations: option({
     kind: integer({ min: 1, max: 100_000 }),
     file: ['client', 'gc_max_allocs'],
-    byDefault: always(50, '`50`'),
+    byDefault: constant(50, '`50`'),
     help: 'or when the node has more ended allocations than this; those that run do not count.',
-    read: (config) => config.client.garbage.allocations,
+    read: (config) => config.client.gc.allocationsMax,
   }),
   garbageAtOnce: option({
     kind: integer({ min: 1, max: 64 }),
     file: ['client', 'gc_parallel_destroys'],
-    byDefault: always(2, '`2`'),
+    byDefault: constant(2, '`2`'),
     help: 'How many are removed at once.',
-    read: (config) => config.client.garbage.atOnce,
+    read: (config) => config.client.gc.parallelDestroys,
   }),
 }

@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { findConfigFiles, type ConfigFileSystem } from './config-files.ts'
-import { diskFiles } from './disk-files.ts'
+import { findConfigFiles, type ConfigFileSystem, diskFiles } from './config-files.ts'
 
 /** Files in memory: a text is a file, a list of names a directory, an error is thrown. */
 function memoryFiles(
@@ -44,10 +43,10 @@ test('configuration files: a directory gives its *.hcl and *.json in order', asy
   })
   assert.deepEqual(await findConfigFiles(['/etc/reeve.d', 'last.conf'], files), {
     files: [
-      { path: '/etc/reeve.d/Z.hcl', text: 'Z' },
-      { path: '/etc/reeve.d/a.hcl', text: 'A' },
-      { path: '/etc/reeve.d/b.json', text: 'B' },
-      { path: 'last.conf', text: 'L' },
+      { path: '/etc/reeve.d/Z.hcl', source: 'Z' },
+      { path: '/etc/reeve.d/a.hcl', source: 'A' },
+      { path: '/etc/reeve.d/b.json', source: 'B' },
+      { path: 'last.conf', source: 'L' },
     ],
     problems: [],
   })
@@ -82,7 +81,7 @@ for (const { name, entry, want } of problemCases)
   test(`configuration files: one that ${name} is told, and the others are read`, async () => {
     const found = await findConfigFiles(['x', 'ok.hcl'], memoryFiles({ x: entry, 'ok.hcl': 'OK' }))
     assert.deepEqual(found, {
-      files: [{ path: 'ok.hcl', text: 'OK' }],
+      files: [{ path: 'ok.hcl', source: 'OK' }],
       problems: [{ origin: { kind: 'path', path: 'x' }, message: want }],
     })
   })
@@ -92,7 +91,7 @@ test('configuration files: the disk gives no more bytes than asked for', async (
   await mkdir(join(root, 'conf.d'))
   await writeFile(join(root, 'conf.d', 'a.hcl'), 'region = "ü"')
   const found = await findConfigFiles([join(root, 'conf.d'), join(root, 'none')], diskFiles)
-  assert.deepEqual(found.files, [{ path: join(root, 'conf.d', 'a.hcl'), text: 'region = "ü"' }])
+  assert.deepEqual(found.files, [{ path: join(root, 'conf.d', 'a.hcl'), source: 'region = "ü"' }])
   assert.deepEqual(
     found.problems.map(({ message }) => message),
     ['There is no such file or directory.'],

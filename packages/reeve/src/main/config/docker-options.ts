@@ -1,29 +1,28 @@
 import { isLoopback } from './address.ts'
-import { always, option } from './option.ts'
-import { duration, matching, path } from './text-kinds.ts'
-import { bool, listOf, mapOf } from './value-kinds.ts'
+import { constant, option } from './option.ts'
+import { duration, stringMatching, path, bool, listOf, mapOf } from './option-types.ts'
 
 const HOUR_MS = 3_600_000
 
-const helper = matching(
+const credentialHelper = stringMatching(
   'the name after `docker-credential-`, such as "ecr-login"',
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
 )
-const pattern = matching(
+const namePattern = stringMatching(
   'a name, in which `*` stands for any characters',
   /^[A-Za-z0-9._*-]{1,64}$/,
 )
-const logDriver = matching('the name of a log driver', /^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$/)
-const runtime = matching('the name of a runtime', /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/)
+const logDriver = stringMatching('the name of a log driver', /^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$/)
+const runtime = stringMatching('the name of a runtime', /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/)
 const logOptions = mapOf({
   name: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
   value: /^[^\p{Cc}]{0,4096}$/u,
   rule: 'names are those of the log driver',
 })
 
-const selinuxLabel = matching('"z" or "Z"', /^[zZ]$/)
+const selinuxLabel = stringMatching('"z" or "Z"', /^[zZ]$/)
 
-const image = matching(
+const imageName = stringMatching(
   'the name of an image, such as "registry.example/pause:3.9"',
   /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/,
 )
@@ -33,33 +32,33 @@ const noLogOptions: Readonly<Record<string, string>> = {}
 const runtimes: readonly string[] = ['runc', 'nvidia']
 const labels = 'job_id, job_name, task_group_name, task_name, namespace, node_id, node_name, '
 
-/** How the docker driver works on a node, beside what containers may do there. */
+/** Settings of the docker driver, except the permissions of containers. */
 export const dockerOptions = {
   dockerTlsCa: option({
     kind: path,
     file: ['plugin', 'docker', 'config', 'tls', 'ca'],
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The authority that signed the certificate of an engine at `tcp://`, as PEM.',
     read: (config) => config.client.docker.tls.caFile,
   }),
   dockerTlsCert: option({
     kind: path,
     file: ['plugin', 'docker', 'config', 'tls', 'cert'],
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The certificate that the agent shows to an engine at `tcp://`, as PEM.',
     read: (config) => config.client.docker.tls.certFile,
   }),
   dockerTlsKey: option({
     kind: path,
     file: ['plugin', 'docker', 'config', 'tls', 'key'],
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The private key of that certificate, as PEM.',
     read: (config) => config.client.docker.tls.keyFile,
   }),
   dockerAuthHelper: option({
-    kind: helper,
+    kind: credentialHelper,
     file: ['plugin', 'docker', 'config', 'auth', 'helper'],
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help:
       'A credential helper for registries that `auth.config` has no login for: ' +
       '`docker-credential-<helper> get` is run, with the PATH of the agent.',
@@ -68,14 +67,14 @@ export const dockerOptions = {
   dockerPullActivity: option({
     kind: duration({ msMin: 1_000, msMax: 24 * HOUR_MS }),
     file: ['plugin', 'docker', 'config', 'pull_activity_timeout'],
-    byDefault: always(2 * 60_000, '`2m`'),
+    byDefault: constant(2 * 60_000, '`2m`'),
     help: 'How long a pull may receive nothing before it is given up.',
     read: (config) => config.client.docker.settings.pullActivityMs,
   }),
   dockerExtraLabels: option({
-    kind: listOf(pattern),
+    kind: listOf(namePattern),
     file: ['plugin', 'docker', 'config', 'extra_labels'],
-    byDefault: always(noNames, 'none'),
+    byDefault: constant(noNames, 'none'),
     help:
       'Labels of each container beside `reeve.alloc` and `reeve.task`, each with the prefix ' +
       `\`reeve.\`: ${labels}short_alloc_id; \`*\` stands for any characters.`,
@@ -84,21 +83,21 @@ export const dockerOptions = {
   dockerLogDriver: option({
     kind: logDriver,
     file: ['plugin', 'docker', 'config', 'logging', 'type'],
-    byDefault: always(undefined, '`json-file`, bounded in size'),
+    byDefault: constant(undefined, '`json-file`, bounded in size'),
     help: 'The log driver of containers whose task has no `logging` block.',
     read: (config) => config.client.docker.settings.logging?.type,
   }),
   dockerLogOptions: option({
     kind: logOptions,
     file: ['plugin', 'docker', 'config', 'logging', 'config'],
-    byDefault: always(noLogOptions, 'none'),
+    byDefault: constant(noLogOptions, 'none'),
     help: 'Options of that log driver.',
     read: (config) => config.client.docker.settings.logging?.config,
   }),
   dockerNoLogs: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'disable_log_collection'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help:
       'Whether the output of containers stays with the engine, for a collector of the node: ' +
       '`alloc logs` then has none of it.',
@@ -107,28 +106,28 @@ export const dockerOptions = {
   dockerHostNetwork: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'allow_host_network'],
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help: 'Whether containers may use `network_mode = "host"`, the network that `exec` tasks have.',
     read: (config) => config.client.docker.settings.allowHostNetwork,
   }),
   dockerRuntimes: option({
-    kind: listOf(pattern),
+    kind: listOf(namePattern),
     file: ['plugin', 'docker', 'config', 'allow_runtimes'],
-    byDefault: always(runtimes, '`runc`, `nvidia`'),
+    byDefault: constant(runtimes, '`runc`, `nvidia`'),
     help: 'Runtimes that tasks may name; `*` stands for any characters.',
     read: (config) => config.client.docker.settings.allowRuntimes,
   }),
   dockerNvidiaRuntime: option({
     kind: runtime,
     file: ['plugin', 'docker', 'config', 'nvidia_runtime'],
-    byDefault: always('nvidia', '`nvidia`'),
+    byDefault: constant('nvidia', '`nvidia`'),
     help: 'The runtime of tasks whose environment has `NVIDIA_VISIBLE_DEVICES`.',
     read: (config) => config.client.docker.settings.nvidiaRuntime,
   }),
   dockerNoNewPrivileges: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'no_new_privileges'],
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help:
       'Whether setuid programs in containers gain no rights; `false` lets `sudo` and the like ' +
       'work in images that need them.',
@@ -137,16 +136,16 @@ export const dockerOptions = {
   dockerSelinuxLabel: option({
     kind: selinuxLabel,
     file: ['plugin', 'docker', 'config', 'volumes', 'selinuxlabel'],
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help:
       'How the files of allocations are labelled for containers on a machine with SELinux: `z` ' +
       'for all containers, `Z` for each alone.',
     read: (config) => config.client.docker.settings.selinuxLabel || undefined,
   }),
   dockerInfraImage: option({
-    kind: image,
+    kind: imageName,
     file: ['plugin', 'docker', 'config', 'infra_image'],
-    byDefault: always(undefined, 'one that the agent makes, without a registry'),
+    byDefault: constant(undefined, 'one that the agent makes, without a registry'),
     help:
       'The image of pause containers, through which engines that join no network namespace by ' +
       'its path reach the network of an allocation. The program that runs in it is the agent’s: ' +
@@ -156,13 +155,13 @@ export const dockerOptions = {
   dockerInfraPull: option({
     kind: duration({ msMin: 1_000, msMax: 24 * HOUR_MS }),
     file: ['plugin', 'docker', 'config', 'infra_image_pull_timeout'],
-    byDefault: always(5 * 60_000, '`5m`'),
+    byDefault: constant(5 * 60_000, '`5m`'),
     help: 'How long a pull of `infra_image` may take.',
     read: (config) => config.client.docker.settings.infraPullTimeoutMs,
   }),
 }
 
-/** Where the engine listens on TCP; undefined for a socket. */
+/** The TCP endpoint of the engine; undefined for a Unix socket. */
 export function tcpEndpoint(
   endpoint: string,
 ): { readonly host: string; readonly port: number } | undefined {
@@ -171,7 +170,7 @@ export function tcpEndpoint(
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) }
 }
 
-/** Why an engine cannot be used at this place; undefined: it can. */
+/** Why the engine endpoint is invalid; undefined if it is valid. */
 export function dockerEndpointProblem(endpoint: string, hasTls: boolean): string | undefined {
   const tcp = tcpEndpoint(endpoint)
   if (tcp === undefined) {

@@ -1,9 +1,8 @@
-import { always, depends, option } from './option.ts'
-import { duration, matching, path } from './text-kinds.ts'
-import { bool, integer, listOf, mapOf } from './value-kinds.ts'
+import { constant, computed, option } from './option.ts'
+import { duration, stringMatching, path, bool, integer, listOf, mapOf } from './option-types.ts'
 
-/** What containers may have unless the node says otherwise: what engines grant by default. */
-const CAPABILITIES: readonly string[] = [
+/** Default capabilities of containers, the same as those of container engines. */
+const DEFAULT_CAPABILITIES: readonly string[] = [
   'audit_write',
   'chown',
   'dac_override',
@@ -20,17 +19,23 @@ const CAPABILITIES: readonly string[] = [
 ]
 
 /**
- * Capabilities that an isolated task cannot ask for unless the node says so: it sees files of the
- * machine, so that `dac_override` reads those of other users, and what `mknod` and `setfcap` leave
- * in a directory outlives the mounts that make it harmless (decision 0068).
+ * Capabilities that isolated tasks do not get by default, because they see files of the host:
+ * `dac_override` can read files of other users, and results of `mknod` and `setfcap` outlive the
+ * mounts that make them harmless (decision 0068).
  */
-const NOT_FOR_EXEC: ReadonlySet<string> = new Set(['dac_override', 'mknod', 'setfcap'])
-export const EXEC_CAPS: readonly string[] = CAPABILITIES.filter((name) => !NOT_FOR_EXEC.has(name))
+const EXCLUDED_EXEC_CAPABILITIES: ReadonlySet<string> = new Set([
+  'dac_override',
+  'mknod',
+  'setfcap',
+])
+export const DEFAULT_EXEC_CAPABILITIES: readonly string[] = DEFAULT_CAPABILITIES.filter(
+  (name) => !EXCLUDED_EXEC_CAPABILITIES.has(name),
+)
 
-const DENIED_USERS: readonly string[] = ['root', '0']
+const DEFAULT_DENIED_USERS: readonly string[] = ['root', '0']
 
-/** Groups whose members read secrets of the machine, or become root without a further password. */
-export const DENIED_GROUPS: readonly string[] = [
+/** Groups whose members can read secrets of the machine or become root without another password. */
+export const DEFAULT_DENIED_GROUPS: readonly string[] = [
   'root',
   '0',
   'adm',
@@ -53,13 +58,16 @@ export const DENIED_GROUPS: readonly string[] = [
   'wheel',
 ]
 
-/** Enough for any program, too few for a fork bomb. */
+/** Process limit of a task, which protects against fork bombs. */
 const PIDS_MAX = 4_096
 
-const capability = matching('the name of a capability, or `all`', /^(?:cap_)?[a-z][a-z_]{1,31}$/i)
-const user = matching('the name or number of a user', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
-const group = matching('the name or number of a group', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
-const engineEndpoint = matching(
+const capability = stringMatching(
+  'the name of a capability, or `all`',
+  /^(?:cap_)?[a-z][a-z_]{1,31}$/i,
+)
+const user = stringMatching('the name or number of a user', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
+const group = stringMatching('the name or number of a group', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
+const engineEndpoint = stringMatching(
   '`unix://` and an absolute path, or `tcp://host:port`',
   /^(?:unix:\/\/\/\S{1,200}|tcp:\/\/(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:]{2,39}\]):[0-9]{1,5})$/,
 )
@@ -76,13 +84,13 @@ const noGroups: readonly string[] = []
 const noPaths: Readonly<Record<string, string>> = {}
 const capsText = 'what ordinary programs need of root, without the network and the machine'
 
-/** How tasks run on a node: the settings of its drivers. */
+/** Settings of the drivers. */
 export const driverOptions = {
   rawExec: option({
     kind: bool,
     file: ['plugin', 'raw_exec', 'config', 'enabled'],
     environment: 'REEVE_RAW_EXEC',
-    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    byDefault: computed('`false`; `true` with `--dev`', ({ dev }) => dev),
     help: 'Whether tasks may run as plain processes, without isolation from this machine.',
     read: (config) => config.client.rawExec,
   }),
@@ -90,28 +98,34 @@ export const driverOptions = {
     kind: bool,
     file: ['plugin', 'exec', 'config', 'enabled'],
     environment: 'REEVE_EXEC',
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help: 'Whether tasks may run as isolated processes, where the agent is root and the machine can.',
     read: (config) => config.client.exec.enabled,
   }),
   execCaps: option({
     kind: listOf(capability),
     file: ['plugin', 'exec', 'config', 'allow_caps'],
-    byDefault: always(EXEC_CAPS, EXEC_CAPS.map((name) => `\`${name}\``).join(', ')),
+    byDefault: constant(
+      DEFAULT_EXEC_CAPABILITIES,
+      DEFAULT_EXEC_CAPABILITIES.map((name) => `\`${name}\``).join(', '),
+    ),
     help: 'Capabilities that isolated tasks may ask for; `all` is any. Without asking they have none.',
     read: (config) => config.client.exec.allowCaps,
   }),
   execDeniedUsers: option({
     kind: listOf(user),
     file: ['plugin', 'exec', 'config', 'denied_users'],
-    byDefault: always(DENIED_USERS, '`root`, `0`'),
+    byDefault: constant(DEFAULT_DENIED_USERS, '`root`, `0`'),
     help: 'Users that no isolated task runs as.',
     read: (config) => config.client.exec.denyUsers,
   }),
   execDeniedGroups: option({
     kind: listOf(group),
     file: ['plugin', 'exec', 'config', 'denied_groups'],
-    byDefault: always(DENIED_GROUPS, DENIED_GROUPS.map((name) => `\`${name}\``).join(', ')),
+    byDefault: constant(
+      DEFAULT_DENIED_GROUPS,
+      DEFAULT_DENIED_GROUPS.map((name) => `\`${name}\``).join(', '),
+    ),
     help:
       'Groups that no isolated task has, unless it runs as root: dropped from the supplementary ' +
       'groups of its user, refused as its primary group. Group 0 is always one of them.',
@@ -120,7 +134,7 @@ export const driverOptions = {
   execAllowedGroups: option({
     kind: listOf(group),
     file: ['plugin', 'exec', 'config', 'allow_groups'],
-    byDefault: always(noGroups, 'none'),
+    byDefault: constant(noGroups, 'none'),
     help:
       'Groups that any isolated task may name in `user = "uid:gid"`, beyond those that the ' +
       'machine gives the user; `all` is any that is not denied.',
@@ -129,35 +143,35 @@ export const driverOptions = {
   execDefaultUser: option({
     kind: user,
     file: ['plugin', 'exec', 'config', 'default_user'],
-    byDefault: always('nobody', '`nobody`'),
+    byDefault: constant('nobody', '`nobody`'),
     help: 'Who an isolated task runs as that does not say.',
     read: (config) => config.client.exec.defaultUser,
   }),
   execHostNamespaces: option({
     kind: bool,
     file: ['plugin', 'exec', 'config', 'allow_host_namespaces'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether isolated tasks may share the processes or memory segments of the machine.',
     read: (config) => config.client.exec.allowHostNamespaces,
   }),
   execCpuHardLimit: option({
     kind: bool,
     file: ['plugin', 'exec', 'config', 'cpu_hard_limit'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether a task’s share of the processors is also its limit, and not only its weight.',
     read: (config) => config.client.exec.isCpuHard,
   }),
   execPids: option({
     kind: pids,
     file: ['plugin', 'exec', 'config', 'pids_limit'],
-    byDefault: always(PIDS_MAX, `\`${PIDS_MAX}\``),
+    byDefault: constant(PIDS_MAX, `\`${PIDS_MAX}\``),
     help: 'How many processes and threads an isolated task may have at once.',
     read: (config) => config.client.exec.pidsMax,
   }),
   chrootEnv: option({
     kind: paths,
     file: ['client', 'chroot_env'],
-    byDefault: always(noPaths, 'programs, libraries and a few files of `/etc`'),
+    byDefault: constant(noPaths, 'programs, libraries and a few files of `/etc`'),
     help: 'What isolated tasks see of the machine, read-only, in place of the usual.',
     read: (config) => config.client.exec.chrootEnv,
   }),
@@ -165,7 +179,7 @@ export const driverOptions = {
     kind: bool,
     file: ['plugin', 'docker', 'config', 'enabled'],
     environment: 'REEVE_DOCKER',
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help: 'Whether tasks may run in containers, where an engine answers.',
     read: (config) => config.client.docker.enabled,
   }),
@@ -173,7 +187,7 @@ export const driverOptions = {
     kind: engineEndpoint,
     file: ['plugin', 'docker', 'config', 'endpoint'],
     environment: 'REEVE_DOCKER_ENDPOINT',
-    byDefault: always('unix:///var/run/docker.sock', '`unix:///var/run/docker.sock`'),
+    byDefault: constant('unix:///var/run/docker.sock', '`unix:///var/run/docker.sock`'),
     help:
       'Where the container engine of this machine listens: `unix://` and a path, or `tcp://` with ' +
       '`config.tls` (loopback also without).',
@@ -182,7 +196,7 @@ export const driverOptions = {
   dockerAuth: option({
     kind: path,
     file: ['plugin', 'docker', 'config', 'auth', 'config'],
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help:
       'A file with logins by registry, in the form that the engine’s own client writes: `auths`, ' +
       '`credHelpers` and `credsStore` are read.',
@@ -191,21 +205,21 @@ export const driverOptions = {
   dockerPrivileged: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'allow_privileged'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether containers may be privileged, have devices, or switch protections off.',
     read: (config) => config.client.docker.policy.allowPrivileged,
   }),
   dockerVolumes: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'volumes', 'enabled'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether containers may mount paths outside their allocation and volumes of the engine.',
     read: (config) => config.client.docker.policy.allowVolumes,
   }),
   dockerHostNamespaces: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'allow_host_namespaces'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help:
       'Whether containers may join the processes or the like of the machine, or the network of ' +
       'another container.',
@@ -214,14 +228,14 @@ export const driverOptions = {
   dockerCaps: option({
     kind: listOf(capability),
     file: ['plugin', 'docker', 'config', 'allow_caps'],
-    byDefault: always(CAPABILITIES, capsText),
+    byDefault: constant(DEFAULT_CAPABILITIES, capsText),
     help: 'Capabilities that containers may have; `all` is any.',
     read: (config) => config.client.docker.policy.allowCaps,
   }),
   dockerPids: option({
     kind: integer({ min: 0, max: 4_194_304 }),
     file: ['plugin', 'docker', 'config', 'pids_limit'],
-    byDefault: always(PIDS_MAX, `\`${PIDS_MAX}\``),
+    byDefault: constant(PIDS_MAX, `\`${PIDS_MAX}\``),
     help:
       'How many processes and threads a container has at most; a task may ask for fewer. `0` is ' +
       'any number.',
@@ -230,7 +244,7 @@ export const driverOptions = {
   dockerGcImage: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'gc', 'image'],
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help:
       'Whether images that tasks ran from are removed from the engine when no allocation of the ' +
       'node needs them any more.',
@@ -239,42 +253,42 @@ export const driverOptions = {
   dockerGcImageDelay: option({
     kind: gcTime,
     file: ['plugin', 'docker', 'config', 'gc', 'image_delay'],
-    byDefault: always(3 * MINUTE_MS, '`3m`'),
+    byDefault: constant(3 * MINUTE_MS, '`3m`'),
     help: 'How long such an image is kept for a task that may need it again.',
     read: (config) => config.client.docker.gc.imageDelayMs,
   }),
   dockerGcContainer: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'gc', 'container'],
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help: 'Whether the container of a task is removed when the task has ended.',
     read: (config) => config.client.docker.gc.removesContainers,
   }),
   dockerDangling: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'enabled'],
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help: 'Whether containers of this agent that no allocation knows are ended and removed.',
     read: (config) => config.client.docker.gc.dangling.isEnabled,
   }),
   dockerDanglingDryRun: option({
     kind: bool,
     file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'dry_run'],
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Only names such containers in the log of the agent.',
     read: (config) => config.client.docker.gc.dangling.isDryRun,
   }),
   dockerDanglingPeriod: option({
     kind: gcTime,
     file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'period'],
-    byDefault: always(5 * MINUTE_MS, '`5m`'),
+    byDefault: constant(5 * MINUTE_MS, '`5m`'),
     help: 'How often such containers are looked for.',
     read: (config) => config.client.docker.gc.dangling.periodMs,
   }),
   dockerDanglingGrace: option({
     kind: gcTime,
     file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'creation_grace'],
-    byDefault: always(5 * MINUTE_MS, '`5m`'),
+    byDefault: constant(5 * MINUTE_MS, '`5m`'),
     help: 'Containers younger than this are left alone.',
     read: (config) => config.client.docker.gc.dangling.graceMs,
   }),

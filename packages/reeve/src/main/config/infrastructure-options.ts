@@ -1,24 +1,26 @@
 import { TOOLS, TOOL_SOURCES } from '../../infrastructure/index.ts'
 import type { InfrastructureConfig } from './agent-config.ts'
-import { always, option } from './option.ts'
-import { duration, matching, oneOf } from './text-kinds.ts'
-import { integer } from './value-kinds.ts'
+import { constant, option } from './option.ts'
+import { duration, stringMatching, oneOf, integer } from './option-types.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-const version = matching('an exact version such as "1.11.4"', /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/)
-const archive = matching('the address of an archive', /^\S{1,2048}$/)
-const image = matching('the name of an image', /^\S{1,512}$/)
+const version = stringMatching(
+  'an exact version such as "1.11.4"',
+  /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/,
+)
+const archive = stringMatching('the address of an archive', /^\S{1,2048}$/)
+const image = stringMatching('the name of an image', /^\S{1,512}$/)
 const phaseTime = duration({ msMin: MINUTE_MS, msMax: 7 * DAY_MS })
 
-/** How runs are planned and applied. See docs/explanation/infrastructure-runs.md. */
+/** Settings of infrastructure runs. See docs/explanation/infrastructure-runs.md. */
 export const infrastructureOptions = {
   infrastructureTool: option({
     kind: oneOf(TOOLS),
     file: ['infrastructure', 'tool'],
     environment: 'REEVE_INFRASTRUCTURE_TOOL',
-    byDefault: always(TOOLS[0], `\`${TOOLS[0]}\``),
+    byDefault: constant(TOOLS[0], `\`${TOOLS[0]}\``),
     help: 'The tool that plans and applies runs. These settings are for servers, each the same.',
     read: (config) => config.infrastructure.tool,
   }),
@@ -26,7 +28,7 @@ export const infrastructureOptions = {
     kind: oneOf(TOOL_SOURCES),
     file: ['infrastructure', 'source'],
     environment: 'REEVE_INFRASTRUCTURE_SOURCE',
-    byDefault: always('node' as const, '`node`'),
+    byDefault: constant('node' as const, '`node`'),
     help:
       'Where the tool comes from: `node` is what nodes have installed, `artifact` is downloaded ' +
       'by each phase, `image` is a container image with the tool and this program.',
@@ -36,7 +38,7 @@ export const infrastructureOptions = {
     kind: archive,
     file: ['infrastructure', 'artifact'],
     environment: 'REEVE_INFRASTRUCTURE_ARTIFACT',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help:
       'The archive with the tool at its top, for `source = "artifact"`. `{version}`, `{os}` and ' +
       '`{arch}` are replaced.',
@@ -46,7 +48,7 @@ export const infrastructureOptions = {
     kind: image,
     file: ['infrastructure', 'image'],
     environment: 'REEVE_INFRASTRUCTURE_IMAGE',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help: 'The image, for `source = "image"`. `{version}` is replaced.',
     read: (config) => config.infrastructure.image,
   }),
@@ -54,7 +56,7 @@ export const infrastructureOptions = {
     kind: version,
     file: ['infrastructure', 'version'],
     environment: 'REEVE_INFRASTRUCTURE_VERSION',
-    byDefault: always(undefined, 'none'),
+    byDefault: constant(undefined, 'none'),
     help:
       'The version of an artifact or image for workspaces that do not pin one; without ' +
       '`{version}` in its address, the version that it has.',
@@ -64,7 +66,7 @@ export const infrastructureOptions = {
     kind: integer({ min: 1, max: 1_000_000 }),
     file: ['infrastructure', 'cpu'],
     environment: 'REEVE_INFRASTRUCTURE_CPU',
-    byDefault: always(200, '`200`'),
+    byDefault: constant(200, '`200`'),
     help: 'MHz that each plan and apply reserves.',
     read: (config) => config.infrastructure.cpuMHz,
   }),
@@ -72,7 +74,7 @@ export const infrastructureOptions = {
     kind: integer({ min: 10, max: 10_000_000 }),
     file: ['infrastructure', 'memory'],
     environment: 'REEVE_INFRASTRUCTURE_MEMORY',
-    byDefault: always(512, '`512`'),
+    byDefault: constant(512, '`512`'),
     help: 'MB of memory that each plan and apply may use.',
     read: (config) => config.infrastructure.memoryMB,
   }),
@@ -80,7 +82,7 @@ export const infrastructureOptions = {
     kind: phaseTime,
     file: ['infrastructure', 'plan_timeout'],
     environment: 'REEVE_INFRASTRUCTURE_PLAN_TIMEOUT',
-    byDefault: always(120 * MINUTE_MS, '`2h`'),
+    byDefault: constant(120 * MINUTE_MS, '`2h`'),
     help: 'How long a plan may take; then it is canceled.',
     read: (config) => config.infrastructure.planMsMax,
   }),
@@ -88,7 +90,7 @@ export const infrastructureOptions = {
     kind: phaseTime,
     file: ['infrastructure', 'apply_timeout'],
     environment: 'REEVE_INFRASTRUCTURE_APPLY_TIMEOUT',
-    byDefault: always(DAY_MS, '`24h`'),
+    byDefault: constant(DAY_MS, '`24h`'),
     help: 'How long an apply may take; then it is canceled.',
     read: (config) => config.infrastructure.applyMsMax,
   }),
@@ -96,7 +98,7 @@ export const infrastructureOptions = {
     kind: duration({ msMin: 1_000, msMax: DAY_MS }),
     file: ['infrastructure', 'kill_timeout'],
     environment: 'REEVE_INFRASTRUCTURE_KILL_TIMEOUT',
-    byDefault: always(10 * MINUTE_MS, '`10m`'),
+    byDefault: constant(10 * MINUTE_MS, '`10m`'),
     help:
       'Time between the interrupt and the kill of an apply whose job is stopped or whose node is ' +
       'drained. At most `client.max_kill_timeout` of the node: raise both.',
@@ -132,7 +134,7 @@ export function infrastructureConfig(settings: InfrastructureSettings): Infrastr
   }
 }
 
-/** Returns what the source of the tool lacks; undefined if the settings are complete. */
+/** Describes what is missing in the source of the tool; undefined if the settings are complete. */
 export function infrastructureProblem(settings: InfrastructureSettings): string | undefined {
   const { infrastructureSource: source } = settings
   if (source === 'artifact' && settings.infrastructureArtifact === undefined)

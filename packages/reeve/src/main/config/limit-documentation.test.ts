@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { LIMITS } from '../../model/index.ts'
-import { LIMIT_DESCRIPTIONS } from './limit-descriptions.ts'
-import { LIMITS_DOCUMENT, withCurrentLimits } from './limit-documentation.ts'
+import { LIMIT_DESCRIPTIONS, LIMITS_DOCUMENT, replaceTables } from './limit-documentation.ts'
 
 test('limits: docs/reference/limits.md lists every limit with its present value', () => {
   const page = readFileSync(LIMITS_DOCUMENT, 'utf8')
   const how = 'run node packages/reeve/src/main/config/limit-documentation.ts'
-  assert.equal(page, withCurrentLimits(page), how)
+  assert.equal(page, replaceTables(page), how)
 })
 
 test('limits: every constant of model/limits.ts has one description, and nothing else has', () => {
@@ -17,7 +16,7 @@ test('limits: every constant of model/limits.ts has one description, and nothing
 })
 
 test('limits: values have the unit that ends their name', () => {
-  const page = withCurrentLimits(readFileSync(LIMITS_DOCUMENT, 'utf8'))
+  const page = replaceTables(readFileSync(LIMITS_DOCUMENT, 'utf8'))
   for (const row of [
     '| `jobFileMegabytesMax` | 256 MiB |',
     '| `stateReadMegabytesMax` | 1 GiB |',

@@ -1,24 +1,28 @@
+import type { Value } from '@reeve/hcl'
+import type { Result } from '@reeve/kit/result.ts'
 import type { AgentConfig } from './agent-config.ts'
-import type { Kind } from './kind.ts'
 
 /**
- * One setting, declared once: files, environment, flags, documentation and checks come from here.
- * `T` is what sources may say, `D` what stands when none says anything.
+ * Declares a setting for files, environment, flags, documentation and checks. `T` is the type in
+ * sources, `D` the type of the default.
  */
 export interface Option<T, D = T> {
-  readonly kind: Kind<T>
-  /** Names of blocks, then of the argument. The name after a labelled block type is its label. */
+  readonly kind: OptionType<T>
+  /**
+   * Path in a file: block names, then the argument. Labelled block types are followed by their
+   * label.
+   */
   readonly file?: readonly [string, ...string[]]
   readonly environment?: string
   readonly flag?: OptionFlag
   readonly byDefault: Default<D>
-  /** What it is for, as a sentence in Markdown. */
+  /** Purpose, as a sentence in Markdown. */
   readonly help: string
-  /** Where it ends up; undefined while it is not set. */
+  /** Reads the effective value; undefined if it is not set. */
   readonly read: (config: AgentConfig) => T | undefined
 }
 
-/** Lets the types of the kind and the default be found from the declaration. */
+/** Infers the type parameters from the declaration. */
 export function option<T, D extends T | undefined>(declared: Option<T, D>): Option<T, D> {
   return declared
 }
@@ -26,44 +30,44 @@ export function option<T, D extends T | undefined>(declared: Option<T, D>): Opti
 interface OptionFlag {
   /** `--http-port`. */
   readonly long: string
-  /** What stands for its argument in the help: `N`. */
+  /** Placeholder of the argument in the help, such as `N`. */
   readonly argument?: string
 }
 
 interface Default<D> {
-  /** In the words of the documentation. */
+  /** Text in the documentation. */
   readonly text: string
-  of(ground: Ground): D
+  of(ground: DefaultContext): D
 }
 
-/** What defaults may depend on. */
-interface Ground extends HostFacts {
+/** Input for computed defaults. */
+interface DefaultContext extends HostInfo {
   readonly dev: boolean
 }
 
-/** What the machine and the way the program was started say. */
-export interface HostFacts {
+/** Properties of the machine and the process. */
+export interface HostInfo {
   readonly hostName: string
-  /** An address of this machine that others can dial, if it has one. */
+  /** An address at which others can reach this machine, if any. */
   readonly address: string | undefined
   readonly workingDirectory: string
-  /** A new name in the system's directory for temporary files; nothing is there yet. */
+  /** An unused path in the system's directory for temporary files. */
   readonly temporaryDirectory: string
   readonly isErrorTerminal: boolean
 }
 
-export function always<D>(value: D, text: string): Default<D> {
+export function constant<D>(value: D, text: string): Default<D> {
   return { text, of: () => value }
 }
 
-export function depends<D>(text: string, of: (ground: Ground) => D): Default<D> {
+export function computed<D>(text: string, of: (ground: DefaultContext) => D): Default<D> {
   return { text, of }
 }
 
-/** Block types whose next name in `Option.file` is a label: `plugin "raw_exec" { … }`. */
+/** Block types that are followed by a label in `Option.file`: `plugin "raw_exec" { … }`. */
 export const LABELLED_BLOCKS: ReadonlySet<string> = new Set(['plugin'])
 
-/** `client.node_class`, `plugin "raw_exec" config.enabled`. */
+/** Formats the path of an option: `client.node_class`, `plugin "raw_exec" config.enabled`. */
 export function describeFilePath(file: readonly string[]): string {
   let text = ''
   for (const [index, name] of file.entries()) {
@@ -73,4 +77,47 @@ export function describeFilePath(file: readonly string[]): string {
     text += `${separator}${isLabel ? `"${name}"` : name}`
   }
   return text
+}
+
+/**
+ * The type of a setting, with its notation in each source. An error says what the value "must be"
+ * and does not include the value, which may be secret.
+ */
+export interface OptionType<T> {
+  /** Name in the documentation. */
+  readonly name: string
+  /** Form of the flag: `--dev`, `--region R`, or `--join A --join B`. */
+  readonly flag: 'switch' | 'once' | 'repeated'
+  /** Whether a file may also use a block: `meta { rack = "a" }`. */
+  readonly isMap: boolean
+  /** Whether each block has a label as its name: `host_volume "data" { … }`. */
+  readonly isLabelled?: boolean
+  /** Whether the value must never appear in messages, listings or responses. */
+  readonly isSecret: boolean
+  /** Reads a value of a file; never called with null, which means unset. */
+  fromValue(value: Value): Result<T, string>
+  /** Reads an environment variable or the argument of a flag. */
+  fromString(text: string, place: ParseContext): Result<T, string>
+  /** Merges the values of two sources: the higher one wins; maps are merged by key. */
+  merge(lower: T, higher: T): T
+  /** The value in the notation of a file. */
+  toJson(value: T): JsonSettingValue
+}
+
+export interface ParseContext {
+  /** Base directory of relative paths. */
+  readonly workingDirectory: string
+}
+
+export type JsonSettingValue =
+  | string
+  | number
+  | boolean
+  | readonly string[]
+  | Readonly<Record<string, string>>
+  | Readonly<Record<string, Readonly<Record<string, string | boolean | readonly string[]>>>>
+
+/** Merge function of all kinds except maps: the higher source wins. */
+export function replace<T>(_lower: T, higher: T): T {
+  return higher
 }

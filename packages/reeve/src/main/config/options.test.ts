@@ -6,17 +6,17 @@ import { ALL_NODE_POOL, DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract
 import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
-import { DOCUMENT, withCurrentTable } from './documentation.ts'
+import { DOCUMENT, replaceTable } from './documentation.ts'
 import { TOOLS } from '../../infrastructure/index.ts'
-import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
+import { DEFAULT_DENIED_GROUPS, DEFAULT_EXEC_CAPABILITIES } from './driver-options.ts'
 import { optionEntries, options } from './options.ts'
-import { redactedConfig } from './redacted-config.ts'
-import { Secret } from './secret.ts'
+import { redactedConfig } from '../agent-status.ts'
+import { Secret } from './agent-config.ts'
 
 test('options: the table of docs/reference/configuration.md is the table of options', () => {
   const page = readFileSync(DOCUMENT, 'utf8')
   const how = 'run node packages/reeve/src/main/config/documentation.ts'
-  assert.equal(page, withCurrentTable(page), how)
+  assert.equal(page, replaceTable(page), how)
 })
 
 test('options: no flag, variable or place in a file is taken twice', () => {
@@ -41,7 +41,7 @@ test('options: a documented default in code style is the default', () => {
   for (const [name, { kind, byDefault }] of optionEntries) {
     const [, text] = /^`([^`]+)`(?:;|$)/.exec(byDefault.text) ?? []
     if (text === undefined || name === 'logJson') continue
-    const value = kind.toPlain(byDefault.of({ ...hostFacts, dev: false }))
+    const value = kind.toJson(byDefault.of({ ...hostFacts, dev: false }))
     assert.equal(typeof value === 'string' ? value : JSON.stringify(value), text, name)
   }
 })
@@ -49,7 +49,7 @@ test('options: a documented default in code style is the default', () => {
 test('options: the names of the contract are theirs', () => {
   assert.equal(anAgentConfig().region, GLOBAL_REGION)
   assert.equal(anAgentConfig().client.nodePool, DEFAULT_NODE_POOL)
-  assert.equal(options.nodePool.kind.fromText(ALL_NODE_POOL, hostFacts).ok, false)
+  assert.equal(options.nodePool.kind.fromString(ALL_NODE_POOL, hostFacts).ok, false)
 })
 
 const secret = 'correct horse battery staple'
@@ -114,9 +114,9 @@ test('options: what is in force is shown in the words of its file, without secre
       exec: {
         config: {
           enabled: true,
-          allow_caps: EXEC_CAPS,
+          allow_caps: DEFAULT_EXEC_CAPABILITIES,
           denied_users: ['root', '0'],
-          denied_groups: DENIED_GROUPS,
+          denied_groups: DEFAULT_DENIED_GROUPS,
           allow_groups: [],
           default_user: 'nobody',
           allow_host_namespaces: false,

@@ -1,48 +1,50 @@
 import { HTTP_PORT } from './address.ts'
-import { admissionOptions } from './admission-options.ts'
+import { admissionOptions, backupOptions, limitOptions, regionOptions } from './server-options.ts'
 import { LOG_LEVELS } from './agent-config.ts'
-import { backupOptions } from './backup-options.ts'
 import { clientOptions } from './client-options.ts'
 import { dockerOptions } from './docker-options.ts'
 import { driverOptions } from './driver-options.ts'
 import { infrastructureOptions } from './infrastructure-options.ts'
-import { limitOptions } from './limit-options.ts'
-import { always, depends, option, type Option } from './option.ts'
-import { regionOptions } from './region-options.ts'
-import { tlsOptions } from './tls-options.ts'
-import { tracingOptions } from './tracing-options.ts'
+import { constant, computed, option, type Option } from './option.ts'
+import { tlsOptions, tracingOptions } from './tls-options.ts'
 import {
   address,
   databaseUrl,
   duration,
   endpoint,
   host,
-  matching,
+  stringMatching,
   oneOf,
   origin,
-  outsideAddress,
+  optionalOrigin,
   path,
   portRanges,
   secret,
-} from './text-kinds.ts'
-import { bool, integer, listOf, mapOf } from './value-kinds.ts'
+  bool,
+  integer,
+  listOf,
+  mapOf,
+} from './option-types.ts'
 
 const HOUR_MS = 3_600_000
 
-const name = matching(
+const name = stringMatching(
   'a name of 1 to 128 letters, digits, ".", "_" and "-", the first a letter or digit',
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
 )
-const poolName = matching(
+const poolName = stringMatching(
   'the name of a pool: 1 to 128 letters, digits, "_" and "-", but not "all"',
   /^(?!all$)[A-Za-z0-9_-]{1,128}$/,
 )
-const nodeClass = matching('text of at most 128 characters without spaces', /^\S{0,128}$/)
+const nodeClass = stringMatching('text of at most 128 characters without spaces', /^\S{0,128}$/)
 const port = integer({ min: 0, max: 65_535 })
-/** Far more than any machine has, and still exact when a thousand nodes are added up. */
+/** Larger than the resources of any machine, and the sum over a thousand nodes is still exact. */
 const amount = integer({ min: 0, max: 2 ** 40 })
 
-/** RFC 9110: tokens as names; a line break in a value would make two headers of one. */
+/**
+ * Header names are tokens (RFC 9110), and values contain no line breaks, which would inject
+ * headers.
+ */
 const headers = mapOf({
   name: /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/,
   value: /^[\x20-\x7e\x80-\xff]{0,4096}$/,
@@ -54,21 +56,24 @@ const nodeMeta = mapOf({
   rule: 'names have no spaces, values one line',
 })
 
-/** Shorter, and every pause of a process is a death; longer, and nobody notices one. */
+/**
+ * Shorter intervals would treat each pause of a process as a failure; longer ones would detect
+ * failures too late.
+ */
 const heartbeatTime = duration({ msMin: 100, msMax: HOUR_MS })
 
 const noTexts: readonly string[] = []
 const noNames: Readonly<Record<string, string>> = {}
 
 /**
- * Every setting of an agent, in the order of the documentation. Names in files follow the habits of
- * operators of such systems.
+ * All settings of an agent in the order of the documentation. Names in files follow the conventions
+ * of similar systems.
  */
 export const options = {
   dev: option({
     kind: bool,
     flag: { long: '--dev' },
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help:
       'Server and node in one process for trying things out: loopback only, ACLs off on `/v1`, ' +
       'data in a temporary directory.',
@@ -79,7 +84,7 @@ export const options = {
     file: ['server', 'enabled'],
     environment: 'REEVE_SERVER',
     flag: { long: '--server' },
-    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    byDefault: computed('`false`; `true` with `--dev`', ({ dev }) => dev),
     help: 'Whether this agent is a server: keeps the state, answers the APIs, places work.',
     read: (config) => config.server.enabled,
   }),
@@ -88,7 +93,7 @@ export const options = {
     file: ['client', 'enabled'],
     environment: 'REEVE_CLIENT',
     flag: { long: '--client' },
-    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    byDefault: computed('`false`; `true` with `--dev`', ({ dev }) => dev),
     help: 'Whether this agent is a node: runs tasks on this machine.',
     read: (config) => config.client.enabled,
   }),
@@ -97,7 +102,7 @@ export const options = {
     file: ['region'],
     environment: 'REEVE_REGION',
     flag: { long: '--region', argument: 'NAME' },
-    byDefault: always('global', '`global`'),
+    byDefault: constant('global', '`global`'),
     help: 'The region this agent belongs to.',
     read: (config) => config.region,
   }),
@@ -106,7 +111,7 @@ export const options = {
     file: ['datacenter'],
     environment: 'REEVE_DATACENTER',
     flag: { long: '--datacenter', argument: 'NAME' },
-    byDefault: always('dc1', '`dc1`'),
+    byDefault: constant('dc1', '`dc1`'),
     help: 'The datacenter this agent stands in; jobs may ask for it.',
     read: (config) => config.datacenter,
   }),
@@ -115,7 +120,7 @@ export const options = {
     file: ['name'],
     environment: 'REEVE_NODE_NAME',
     flag: { long: '--node-name', argument: 'NAME' },
-    byDefault: depends('the host name', ({ hostName }) => hostName),
+    byDefault: computed('the host name', ({ hostName }) => hostName),
     help: 'The name of this agent as a server and as a node.',
     read: (config) => config.name,
   }),
@@ -123,7 +128,7 @@ export const options = {
     kind: bool,
     file: ['compatibility'],
     environment: 'REEVE_COMPATIBILITY',
-    byDefault: always(true, '`true`'),
+    byDefault: constant(true, '`true`'),
     help:
       'Whether clients, job files, tasks and templates may use the names of other products ' +
       '(compatibility.md). The command line reads the variable of the environment too.',
@@ -134,7 +139,7 @@ export const options = {
     file: ['data_dir'],
     environment: 'REEVE_DATA_DIR',
     flag: { long: '--data-dir', argument: 'DIR' },
-    byDefault: always(undefined, 'none: must be set; with `--dev` a temporary directory'),
+    byDefault: constant(undefined, 'none: must be set; with `--dev` a temporary directory'),
     help:
       'Where the state is kept, and on a node the directories of its tasks. Absolute in a file; ' +
       'else relative to the working directory.',
@@ -145,7 +150,7 @@ export const options = {
     file: ['bind_addr'],
     environment: 'REEVE_BIND_ADDR',
     flag: { long: '--bind', argument: 'ADDR' },
-    byDefault: always('127.0.0.1', '`127.0.0.1`'),
+    byDefault: constant('127.0.0.1', '`127.0.0.1`'),
     help: 'The address that is listened on; `0.0.0.0` is every one. With `--dev` loopback only.',
     read: (config) => config.bind,
   }),
@@ -154,7 +159,7 @@ export const options = {
     file: ['ports', 'http'],
     environment: 'REEVE_HTTP_PORT',
     flag: { long: '--http-port', argument: 'N' },
-    byDefault: always(HTTP_PORT, `\`${HTTP_PORT}\``),
+    byDefault: constant(HTTP_PORT, `\`${HTTP_PORT}\``),
     help:
       'The port of both APIs, their documentation, metrics and the channel of the nodes; 0 takes ' +
       'any free one.',
@@ -164,7 +169,7 @@ export const options = {
     kind: address,
     file: ['advertise', 'http'],
     environment: 'REEVE_ADVERTISE_HTTP',
-    byDefault: always(
+    byDefault: constant(
       undefined,
       'the bound address; for `0.0.0.0` the first address of this machine that others can reach',
     ),
@@ -177,7 +182,7 @@ export const options = {
     file: ['server', 'database'],
     environment: 'REEVE_DATABASE',
     flag: { long: '--database', argument: 'URL' },
-    byDefault: always(undefined, 'none: the state is in the data directory'),
+    byDefault: constant(undefined, 'none: the state is in the data directory'),
     help:
       'The PostgreSQL that keeps the state: servers with the same one are one cluster. Flags are seen ' +
       'by every user of a machine, so a password belongs in the environment or a password file.',
@@ -187,17 +192,17 @@ export const options = {
     kind: duration({ msMin: 1_000, msMax: HOUR_MS / 12 }),
     file: ['server', 'commit_timeout'],
     environment: 'REEVE_COMMIT_TIMEOUT',
-    byDefault: always(15_000, '`15s`'),
+    byDefault: constant(15_000, '`15s`'),
     help:
       'How long a write waits for a PostgreSQL that does not answer. After that it is answered with ' +
       '503, and so is every other write until the database answers; reads go on.',
-    read: (config) => config.server.commitMsMax,
+    read: (config) => config.server.commitTimeoutMs,
   }),
   clusterKey: option({
     kind: secret,
     file: ['server', 'cluster_key'],
     environment: 'REEVE_CLUSTER_KEY',
-    byDefault: always(
+    byDefault: constant(
       undefined,
       'a server makes one at its first start: `server/sealing-key` in its data directory',
     ),
@@ -211,7 +216,7 @@ export const options = {
     kind: heartbeatTime,
     file: ['server', 'min_heartbeat_ttl'],
     environment: 'REEVE_MIN_HEARTBEAT_TTL',
-    byDefault: always(5_000, '`5s`'),
+    byDefault: constant(5_000, '`5s`'),
     help: 'The least time between two heartbeats of a node.',
     read: (config) => config.server.presence.heartbeatMsMin,
   }),
@@ -219,7 +224,7 @@ export const options = {
     kind: integer({ min: 1, max: 1_000_000 }),
     file: ['server', 'max_heartbeats_per_second'],
     environment: 'REEVE_MAX_HEARTBEATS_PER_SECOND',
-    byDefault: always(1_000, '`1000`'),
+    byDefault: constant(1_000, '`1000`'),
     help: 'Heartbeats of all nodes together: where there are more nodes, each speaks less often.',
     read: (config) => config.server.presence.heartbeatsPerSecondMax,
   }),
@@ -227,7 +232,7 @@ export const options = {
     kind: heartbeatTime,
     file: ['server', 'heartbeat_grace'],
     environment: 'REEVE_HEARTBEAT_GRACE',
-    byDefault: always(15_000, '`15s`'),
+    byDefault: constant(15_000, '`15s`'),
     help: 'How late a heartbeat may be before its node counts as down or disconnected.',
     read: (config) => config.server.presence.graceMs,
   }),
@@ -235,16 +240,16 @@ export const options = {
     kind: heartbeatTime,
     file: ['server', 'failover_heartbeat_ttl'],
     environment: 'REEVE_FAILOVER_HEARTBEAT_TTL',
-    byDefault: always(60_000, '`1m`'),
+    byDefault: constant(60_000, '`1m`'),
     help: 'How long nodes may be away after a start of the server, which has heard nobody yet.',
-    read: (config) => config.server.presence.returnMs,
+    read: (config) => config.server.presence.failoverTtlMs,
   }),
   servers: option({
     kind: listOf(endpoint(HTTP_PORT)),
     file: ['client', 'servers'],
     environment: 'REEVE_SERVERS',
     flag: { long: '--join', argument: 'ADDR' },
-    byDefault: always(noTexts, 'none; not needed where the server is in the same process'),
+    byDefault: constant(noTexts, 'none; not needed where the server is in the same process'),
     help: 'The servers that a node dials.',
     read: (config) => config.client.servers,
   }),
@@ -252,7 +257,7 @@ export const options = {
     kind: poolName,
     file: ['client', 'node_pool'],
     environment: 'REEVE_NODE_POOL',
-    byDefault: always('default', '`default`'),
+    byDefault: constant('default', '`default`'),
     help: 'The pool the node belongs to.',
     read: (config) => config.client.nodePool,
   }),
@@ -260,14 +265,14 @@ export const options = {
     kind: nodeClass,
     file: ['client', 'node_class'],
     environment: 'REEVE_NODE_CLASS',
-    byDefault: always('', 'none'),
+    byDefault: constant('', 'none'),
     help: 'A word for nodes of one sort, such as `gpu`; jobs may ask for it.',
     read: (config) => config.client.nodeClass,
   }),
   meta: option({
     kind: nodeMeta,
     file: ['client', 'meta'],
-    byDefault: always(noNames, 'none'),
+    byDefault: constant(noNames, 'none'),
     help: 'Facts about the node that jobs may ask for, such as `rack`.',
     read: (config) => config.client.meta,
   }),
@@ -275,35 +280,35 @@ export const options = {
     kind: bool,
     file: ['client', 'disable_remote_exec'],
     environment: 'REEVE_DISABLE_REMOTE_EXEC',
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help: 'Whether the node refuses to run commands inside its tasks, whatever rights a caller has.',
     read: (config) => !config.client.remoteExec,
   }),
   reservedCpu: option({
     kind: amount,
     file: ['client', 'reserved', 'cpu'],
-    byDefault: always(0, '`0`'),
+    byDefault: constant(0, '`0`'),
     help: 'MHz that the node keeps from tasks.',
     read: (config) => config.client.reserved.cpuMHz,
   }),
   reservedMemory: option({
     kind: amount,
     file: ['client', 'reserved', 'memory'],
-    byDefault: always(0, '`0`'),
+    byDefault: constant(0, '`0`'),
     help: 'MB of memory that the node keeps from tasks.',
     read: (config) => config.client.reserved.memoryMB,
   }),
   reservedDisk: option({
     kind: amount,
     file: ['client', 'reserved', 'disk'],
-    byDefault: always(0, '`0`'),
+    byDefault: constant(0, '`0`'),
     help: 'MB of disk that the node keeps from tasks.',
     read: (config) => config.client.reserved.diskMB,
   }),
   reservedPorts: option({
     kind: portRanges,
     file: ['client', 'reserved', 'reserved_ports'],
-    byDefault: always('', 'none'),
+    byDefault: constant('', 'none'),
     help: 'Ports of the machine that no task is given, such as `22,80,8500-8600`.',
     read: (config) => config.client.reserved.ports,
   }),
@@ -315,7 +320,7 @@ export const options = {
     file: ['acl', 'enabled'],
     environment: 'REEVE_ACL',
     flag: { long: '--acl' },
-    byDefault: depends('`true`; `false` with `--dev`', ({ dev }) => !dev),
+    byDefault: computed('`true`; `false` with `--dev`', ({ dev }) => !dev),
     help: 'Whether `/v1` asks for tokens. `/api/v2` always does.',
     read: (config) => config.acl.enabled,
   }),
@@ -325,7 +330,7 @@ export const options = {
     file: ['log_level'],
     environment: 'REEVE_LOG_LEVEL',
     flag: { long: '--log-level', argument: 'LEVEL' },
-    byDefault: always('info' as const, '`info`'),
+    byDefault: constant('info' as const, '`info`'),
     help:
       'The least level that is logged. `debug` adds a line for each answered request, each commit ' +
       'and each event of a task.',
@@ -336,7 +341,7 @@ export const options = {
     file: ['log_json'],
     environment: 'REEVE_LOG_JSON',
     flag: { long: '--log-json' },
-    byDefault: depends(
+    byDefault: computed(
       '`false` where standard error is a terminal, else `true`',
       ({ isErrorTerminal }) => !isErrorTerminal,
     ),
@@ -347,7 +352,7 @@ export const options = {
     kind: duration({ msMin: 60_000, msMax: 366 * 24 * HOUR_MS }),
     file: ['event_log', 'max_age'],
     environment: 'REEVE_EVENT_LOG_MAX_AGE',
-    byDefault: always(24 * HOUR_MS, '`24h`'),
+    byDefault: constant(24 * HOUR_MS, '`24h`'),
     help: 'How long events are kept for readers that resume the event stream.',
     read: (config) => config.eventLog.ageMsMax,
   }),
@@ -355,7 +360,7 @@ export const options = {
     kind: integer({ min: 1_000, max: 100_000_000 }),
     file: ['event_log', 'max_commits'],
     environment: 'REEVE_EVENT_LOG_MAX_COMMITS',
-    byDefault: always(100_000, '`100000`'),
+    byDefault: constant(100_000, '`100000`'),
     help: 'How many of the latest changes are kept for them at most.',
     read: (config) => config.eventLog.commitsMax,
   }),
@@ -363,7 +368,7 @@ export const options = {
     kind: duration({ msMin: HOUR_MS, msMax: 10 * 366 * 24 * HOUR_MS }),
     file: ['audit', 'max_age'],
     environment: 'REEVE_AUDIT_MAX_AGE',
-    byDefault: always(30 * 24 * HOUR_MS, '`720h`'),
+    byDefault: constant(30 * 24 * HOUR_MS, '`720h`'),
     help: 'How long the records of writes on both APIs are kept.',
     read: (config) => config.audit.ageMsMax,
   }),
@@ -371,7 +376,7 @@ export const options = {
     kind: integer({ min: 1_000, max: 10_000_000 }),
     file: ['audit', 'max_records'],
     environment: 'REEVE_AUDIT_MAX_RECORDS',
-    byDefault: always(500_000, '`500000`'),
+    byDefault: constant(500_000, '`500000`'),
     help: 'How many of the latest records are kept at most; each takes about 1 kB of memory.',
     read: (config) => config.audit.recordsMax,
   }),
@@ -382,14 +387,14 @@ export const options = {
     kind: listOf(origin),
     file: ['http_api_cors_origins'],
     environment: 'REEVE_HTTP_API_CORS_ORIGINS',
-    byDefault: always(noTexts, 'none'),
+    byDefault: constant(noTexts, 'none'),
     help: 'Origins whose pages may read answers in a browser; `*` is any.',
     read: (config) => config.http.corsOrigins,
   }),
   responseHeaders: option({
     kind: headers,
     file: ['http_api_response_headers'],
-    byDefault: always(noNames, 'none'),
+    byDefault: constant(noNames, 'none'),
     help: 'Headers that every answer carries.',
     read: (config) => config.http.responseHeaders,
   }),
@@ -398,7 +403,7 @@ export const options = {
     file: ['plain_http'],
     environment: 'REEVE_PLAIN_HTTP',
     flag: { long: '--plain-http' },
-    byDefault: always(false, '`false`'),
+    byDefault: constant(false, '`false`'),
     help:
       "Uses only documented members of the runtime's HTTP classes. Small reads and parked queries " +
       'then cost more; for a runtime whose HTTP classes differ.',
@@ -408,15 +413,15 @@ export const options = {
     kind: integer({ min: 0, max: 1_000_000 }),
     file: ['http_api_max_requests_per_second'],
     environment: 'REEVE_HTTP_API_MAX_REQUESTS_PER_SECOND',
-    byDefault: always(100, '`100`'),
+    byDefault: constant(100, '`100`'),
     help: 'Requests to `/api/v2` each second of one user, or of one address without token; 0 is any.',
     read: (config) => config.http.requestsPerSecondMax,
   }),
   externalUrl: option({
-    kind: outsideAddress,
+    kind: optionalOrigin,
     file: ['http_api_external_url'],
     environment: 'REEVE_HTTP_API_EXTERNAL_URL',
-    byDefault: always('', 'none: as each request says'),
+    byDefault: constant('', 'none: as each request says'),
     help:
       'How callers reach this server through a proxy, without a path; links in lists of ' +
       '`/api/v2` begin with it.',
@@ -427,7 +432,7 @@ export const options = {
 
 export type OptionName = keyof typeof options
 
-/** What the sources say, with defaults filled in. */
+/** The merged values of all settings. */
 export type Settings = {
   readonly [Name in OptionName]: (typeof options)[Name] extends Option<infer T, infer D>
     ? T | D
@@ -435,5 +440,5 @@ export type Settings = {
 }
 
 export const optionEntries: readonly (readonly [OptionName, Option<unknown>])[] =
-  // The keys of the literal above are all there are; entries() only forgets that.
+  // Object.entries() loses the key type; the literal has no other keys.
   Object.entries(options) as [OptionName, Option<unknown>][]

@@ -3,24 +3,24 @@ import type { Option } from './option.ts'
 import { describeFilePath } from './option.ts'
 import { optionEntries } from './options.ts'
 
-/** Where a value was written. */
+/** The source of a value. */
 export type Origin =
   | { readonly kind: 'flag'; readonly name: string }
   | { readonly kind: 'environment'; readonly name: string }
   | { readonly kind: 'file'; readonly range: Range }
-  /** A file or directory as a whole. */
+  /** A whole file or directory. */
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'default' }
 
-/** Something that keeps an agent from starting. */
+/** A problem that prevents an agent from starting. */
 export interface ConfigProblem {
   readonly origin: Origin
   /** A sentence. */
   readonly message: string
 }
 
-/** What a message calls a setting: the way it was written there. */
-export function subjectOf(option: Option<unknown>, origin: Origin): string {
+/** The name of a setting in messages, in the notation of its source. */
+export function settingName(option: Option<unknown>, origin: Origin): string {
   if (origin.kind === 'flag' || origin.kind === 'environment') return origin.name
   return option.file === undefined ? (option.flag?.long ?? '') : describeFilePath(option.file)
 }
@@ -32,7 +32,9 @@ export function fromDiagnostic({ range, summary, detail }: Diagnostic): ConfigPr
   }
 }
 
-/** One paragraph each: place and sentence, and for files the line with a mark under the place. */
+/**
+ * Formats each problem as a paragraph: position and message, and for files the line with a marker.
+ */
 export function formatProblems(
   problems: readonly ConfigProblem[],
   texts: ReadonlyMap<string, string>,
@@ -57,7 +59,10 @@ const secretNames = optionEntries.flatMap(([, { kind, file }]) =>
   kind.isSecret && file !== undefined ? file.slice(-1) : [],
 )
 
-/** A line that names a secret probably shows it, and what is printed here ends up in logs. */
+/**
+ * Whether the line names a secret setting. It probably contains the value, which must not get into
+ * logs.
+ */
 function mentionsSecret({ start }: Range, text: string): boolean {
   const lineStart = text.lastIndexOf('\n', start.offset - 1) + 1
   const lineEnd = text.indexOf('\n', start.offset)
@@ -65,7 +70,7 @@ function mentionsSecret({ start }: Range, text: string): boolean {
   return secretNames.some((name) => line.includes(name))
 }
 
-/** The same for machines: `reeve config validate --json`. */
+/** Converts a problem for `reeve config validate --json`. */
 export function toJsonProblem({ origin, message }: ConfigProblem): object {
   if (origin.kind === 'path') return { file: origin.path, message }
   if (origin.kind !== 'file') return { message }

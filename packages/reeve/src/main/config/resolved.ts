@@ -1,8 +1,8 @@
 import type { OptionName, Settings } from './options.ts'
 import type { Origin } from './problem.ts'
 
-/** The settings after all sources were put together, and who said each. */
-export interface Resolved {
+/** The merged settings and the source of each value. */
+export interface ResolvedSettings {
   readonly settings: Settings
   readonly originOf: (name: OptionName) => Origin
 }

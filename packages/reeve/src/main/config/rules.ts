@@ -1,75 +1,76 @@
 import { isLoopback } from './address.ts'
-import { backupProblem } from './backup-options.ts'
+import { findBackupProblem } from './server-options.ts'
 import { dockerEndpointProblem } from './docker-options.ts'
 import { infrastructureProblem } from './infrastructure-options.ts'
 import { options } from './options.ts'
-import { subjectOf, type ConfigProblem } from './problem.ts'
-import type { Resolved } from './resolved.ts'
+import { settingName, type ConfigProblem } from './problem.ts'
+import type { ResolvedSettings } from './resolved.ts'
 import { findTlsProblem } from './tls-rules.ts'
 
-/** Settings that are right alone and wrong together. */
-export function findContradictions({ settings, originOf }: Resolved): readonly ConfigProblem[] {
+/** Finds settings that are valid alone but conflict with each other. */
+export function findConflicts({ settings, originOf }: ResolvedSettings): readonly ConfigProblem[] {
   const { dev, bind, database } = settings
   if (dev && database !== undefined) {
     const origin = originOf('database')
     const message =
-      `${subjectOf(options.database, origin)} is given, but --dev keeps its state to itself. ` +
+      `${settingName(options.database, origin)} is given, but --dev keeps its state to itself. ` +
       'Leave one of them out; --server --client is the same without --dev.'
     return [{ origin, message }]
   }
-  const backup = backupProblem(settings)
+  const backup = findBackupProblem(settings)
   if (backup !== undefined) return [{ origin: originOf('backupInterval'), message: backup }]
   const tool = infrastructureProblem(settings)
   if (tool !== undefined) return [{ origin: originOf('infrastructureSource'), message: tool }]
-  const regions = findRegionContradiction({ settings, originOf })
+  const regions = findRegionConflict({ settings, originOf })
   if (regions !== undefined) return [regions]
   const docker = findDockerProblem({ settings, originOf })
   if (docker !== undefined) return [docker]
   const tls = findTlsProblem({ settings, originOf })
   if (tls !== undefined) return [tls]
   if (!dev || isLoopback(bind)) return []
-  // `--dev` runs whatever it is sent, without asking who sends it.
+  // `--dev` runs any job without authentication.
   const origin = originOf('bind')
   const message =
-    `${subjectOf(options.bind, origin)} is ${bind}, but --dev listens on loopback only: it runs ` +
+    `${settingName(options.bind, origin)} is ${bind}, but --dev listens on loopback only: it runs ` +
     'whatever it is sent. Leave one of them out; --server --client is the same without --dev.'
   return [{ origin, message }]
 }
 
-/** A region that nobody can be asked in cannot be copied from. */
-function findRegionContradiction({ settings, originOf }: Resolved): ConfigProblem | undefined {
+/** The authoritative region must have an address to replicate from. */
+function findRegionConflict({ settings, originOf }: ResolvedSettings): ConfigProblem | undefined {
   const { region, authoritativeRegion = region, otherRegions, server } = settings
   if (!server || authoritativeRegion === region) return undefined
   if (Object.hasOwn(otherRegions, authoritativeRegion)) return undefined
   const origin = originOf('authoritativeRegion')
   const message =
-    `${subjectOf(options.authoritativeRegion, origin)} is ${authoritativeRegion}, but nothing says ` +
+    `${settingName(options.authoritativeRegion, origin)} is ${authoritativeRegion}, but nothing says ` +
     `where its servers are. Add server { region "${authoritativeRegion}" { addresses = [...] } } ` +
     'to a file.'
   return { origin, message }
 }
 
-/** An engine that anybody can reach, or settings of one that has none of them. */
-function findDockerProblem({ settings, originOf }: Resolved): ConfigProblem | undefined {
+/** Finds an unprotected TCP engine, or TLS settings without TCP. */
+function findDockerProblem({ settings, originOf }: ResolvedSettings): ConfigProblem | undefined {
   const { client, docker, dockerEndpoint, dockerTlsCa, dockerTlsCert, dockerTlsKey } = settings
   const hasTls = [dockerTlsCa, dockerTlsCert, dockerTlsKey].some((file) => file !== undefined)
-  const says = client && docker ? dockerEndpointProblem(dockerEndpoint, hasTls) : undefined
-  if (says !== undefined) {
+  const endpointProblem =
+    client && docker ? dockerEndpointProblem(dockerEndpoint, hasTls) : undefined
+  if (endpointProblem !== undefined) {
     const origin = originOf('dockerEndpoint')
-    return { origin, message: `${subjectOf(options.dockerEndpoint, origin)} ${says}` }
+    return { origin, message: `${settingName(options.dockerEndpoint, origin)} ${endpointProblem}` }
   }
   if (settings.dockerLogDriver !== undefined) return undefined
   if (Object.keys(settings.dockerLogOptions).length === 0) return undefined
   const origin = originOf('dockerLogOptions')
-  const subject = subjectOf(options.dockerLogOptions, origin)
+  const subject = settingName(options.dockerLogOptions, origin)
   return {
     origin,
     message: `${subject} is given without the type of the log driver. Add logging.type.`,
   }
 }
 
-/** What an agent cannot start without. */
-export function findGaps({ settings }: Resolved): readonly ConfigProblem[] {
+/** Finds missing required settings. */
+export function findMissingSettings({ settings }: ResolvedSettings): readonly ConfigProblem[] {
   const { dev, server, client, servers, dataDirectory } = settings
   const gaps: string[] = []
   if (!server && !client)
@@ -90,8 +91,8 @@ export function findGaps({ settings }: Resolved): readonly ConfigProblem[] {
   return gaps.map((message) => ({ origin: { kind: 'default' }, message }))
 }
 
-/** What may run but was hardly meant. */
-export function findRisks({ settings }: Resolved): readonly string[] {
+/** Finds risky settings, as warnings. */
+export function findWarnings({ settings }: ResolvedSettings): readonly string[] {
   const { acl, server, bind, corsOrigins } = settings
   if (!server || acl) return []
   const risks: string[] = []

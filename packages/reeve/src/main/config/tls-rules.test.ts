@@ -49,7 +49,12 @@ for (const { name, given, says } of cases)
   test(`tls settings: ${name}`, () => {
     const environment = { REEVE_SERVER: 'true', REEVE_DATA_DIR: '/data', ...given }
     const found = { files: [], problems: [] }
-    const loaded = loadConfig({ flags: new Map(), environment, found, facts: hostFacts })
+    const loaded = loadConfig({
+      flags: new Map(),
+      environment,
+      configFiles: found,
+      host: hostFacts,
+    })
     const message = loaded.ok ? undefined : loaded.error[0]?.message
     if (says === undefined) assert.equal(message, undefined)
     else assert.match(message ?? '', says)

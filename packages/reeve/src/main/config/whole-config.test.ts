@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { anAgentConfig } from '../../../test/build/agent-config.ts'
-import { DEFAULT_PRESENCE } from '../../control/index.ts'
+import { DEFAULT_HEARTBEAT_SETTINGS } from '../../control/index.ts'
 import {
   DEFAULT_LIMITS,
   FULL_LIMITS,
@@ -10,19 +10,18 @@ import {
 } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS, DEFAULT_DOCKER_SETTINGS } from '../../drivers/index.ts'
 import { TOOLS } from '../../infrastructure/index.ts'
-import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
+import { DEFAULT_DENIED_GROUPS, DEFAULT_EXEC_CAPABILITIES } from './driver-options.ts'
 import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
-import { Secret } from './secret.ts'
-import type { AgentConfig } from './agent-config.ts'
+import { type AgentConfig, Secret } from './agent-config.ts'
 
 const ARTIFACTS = { allowsFiles: false, allowsLocal: true, timeoutMs: 1.8e6, entriesMax: 65_536 }
 
 const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
   enabled: true,
-  allowCaps: EXEC_CAPS,
+  allowCaps: DEFAULT_EXEC_CAPABILITIES,
   denyUsers: ['root', '0'],
-  denyGroups: DENIED_GROUPS,
+  denyGroups: DEFAULT_DENIED_GROUPS,
   allowGroups: [],
   defaultUser: 'nobody',
   allowHostNamespaces: false,
@@ -68,9 +67,9 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       joinToken: undefined,
       admission: DEFAULT_NODE_ADMISSION,
       database: undefined,
-      commitMsMax: 15_000,
+      commitTimeoutMs: 15_000,
       clusterKey: undefined,
-      presence: DEFAULT_PRESENCE,
+      presence: DEFAULT_HEARTBEAT_SETTINGS,
       regions: { others: {}, authoritative: undefined, replicationToken: undefined },
     },
     client: {
@@ -93,7 +92,13 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       killTimeoutMsMax: 30_000,
       bridge: { name: 'reeve0', subnet: '172.30.64.0/20', hairpin: false },
       cni: { configDirectory: '/opt/cni/config', pluginDirectories: ['/opt/cni/bin'] },
-      garbage: { lookMs: 60_000, diskPercent: 80, inodePercent: 70, allocations: 50, atOnce: 2 },
+      gc: {
+        intervalMs: 60_000,
+        diskPercent: 80,
+        inodePercent: 70,
+        allocationsMax: 50,
+        parallelDestroys: 2,
+      },
     },
     acl: { enabled: false },
     tls: {
@@ -180,13 +185,13 @@ for (const [path, text] of [
         joinToken,
         admission: { allowsSharedToken: false, newNodesPerMinuteMax: 60, newNodesPerAddressMax: 6 },
         database,
-        commitMsMax: 20_000,
+        commitTimeoutMs: 20_000,
         clusterKey,
         presence: {
           heartbeatMsMin: 1_000,
           heartbeatsPerSecondMax: 50,
           graceMs: 2_000,
-          returnMs: 300_000,
+          failoverTtlMs: 300_000,
         },
         regions: {
           others: { us: ['https://us.example.com', 'http://10.1.0.1:4646'] },
@@ -266,7 +271,13 @@ for (const [path, text] of [
           configDirectory: '/etc/cni/net.d',
           pluginDirectories: ['/usr/lib/cni', '/opt/cni/bin'],
         },
-        garbage: { lookMs: 30_000, diskPercent: 90, inodePercent: 85, allocations: 200, atOnce: 4 },
+        gc: {
+          intervalMs: 30_000,
+          diskPercent: 90,
+          inodePercent: 85,
+          allocationsMax: 200,
+          parallelDestroys: 4,
+        },
         reserved: { cpuMHz: 500, memoryMB: 512, diskMB: 1024, ports: '22,8000-8010' },
       },
       acl: { enabled: true },

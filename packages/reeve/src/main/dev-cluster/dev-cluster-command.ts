@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander'
-import type { CommandFlags, CommandLine, Terminal } from '../../cli/index.ts'
+import type { CommandFlags, CommandLine, TextOutput } from '../../cli/index.ts'
 
 const SERVERS_MAX = 9
 const CLIENTS_MAX = 9
 const PORT_MAX = 65_535
 
-/** `reeve dev-cluster`: several servers on one machine, to see what they do for each other. */
-export function addDevCluster(line: CommandLine, terminal: Terminal): void {
+/** `reeve dev-cluster`: runs several servers on one machine to demonstrate failover. */
+export function addDevCluster(line: CommandLine, terminal: TextOutput): void {
   line
     .add(line.root, 'dev-cluster', {
       summary: 'Run several servers, a database and a node on this machine, for development.',
@@ -29,23 +29,23 @@ export function addDevCluster(line: CommandLine, terminal: Terminal): void {
       action: async (_operands, flags) => {
         const { runDevCluster } = await import('./run-dev-cluster.ts')
         return await runDevCluster({
-          servers: numberOf(flags, 'servers'),
-          clients: numberOf(flags, 'clients'),
-          httpPort: numberOf(flags, 'httpPort'),
-          database: textOf(flags, 'database'),
-          postgres: textOf(flags, 'postgres'),
-          dataDirectory: textOf(flags, 'dataDir'),
+          servers: numberFlag(flags, 'servers'),
+          clients: numberFlag(flags, 'clients'),
+          httpPort: numberFlag(flags, 'httpPort'),
+          database: stringFlag(flags, 'database'),
+          postgres: stringFlag(flags, 'postgres'),
+          dataDirectory: stringFlag(flags, 'dataDir'),
           acl: flags['acl'] === true,
           terminal,
         })
       },
     })
-    .option('--servers <N>', 'how many servers', wholeNumber(1, SERVERS_MAX), 3)
-    .option('--clients <N>', 'how many nodes', wholeNumber(0, CLIENTS_MAX), 1)
+    .option('--servers <N>', 'how many servers', parseInteger(1, SERVERS_MAX), 3)
+    .option('--clients <N>', 'how many nodes', parseInteger(0, CLIENTS_MAX), 1)
     .option(
       '--http-port <N>',
       'the port of the first server, the others follow; taken ones are left out, 0 is any',
-      wholeNumber(0, PORT_MAX),
+      parseInteger(0, PORT_MAX),
       4646,
     )
     .option('--database <URL>', 'use this PostgreSQL instead of a throw-away one')
@@ -54,7 +54,7 @@ export function addDevCluster(line: CommandLine, terminal: Terminal): void {
     .option('--acl', 'ask for tokens on /v1 too')
 }
 
-function wholeNumber(min: number, max: number): (text: string) => number {
+function parseInteger(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
     if (number >= min && number <= max) return number
@@ -62,11 +62,11 @@ function wholeNumber(min: number, max: number): (text: string) => number {
   }
 }
 
-function numberOf(flags: CommandFlags, name: string): number {
+function numberFlag(flags: CommandFlags, name: string): number {
   return Number(flags[name])
 }
 
-function textOf(flags: CommandFlags, name: string): string | undefined {
+function stringFlag(flags: CommandFlags, name: string): string | undefined {
   const given = flags[name]
   return typeof given === 'string' ? given : undefined
 }

@@ -3,57 +3,56 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
-import { OwnDatabase } from './own-database.ts'
+import { writeSecret } from '../secrets.ts'
+import { ThrowawayPostgres } from './throwaway-postgres.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
-import { Guard } from './guard.ts'
-import { areAllLed, findLeader, LeaderWatch, type AskedServer } from './leader-watch.ts'
-import { MemberProcess, type Ending, type MemberPlan } from './member-process.ts'
-import { readOrMakeKey } from './shared-key.ts'
+import { Watchdog } from './watchdog.ts'
+import { ChildAgent, type ExitInfo, type ChildAgentSpec } from './child-agent.ts'
 
-const START_MS_MAX = 60_000
-const LOOK_MS = 200
-/** A server that was killed is back after this time, so that the next can be killed. */
-const RESTART_MS = 8_000
-/** One that ends by itself sooner after its start will end again. */
-const AGE_MS_MIN = 5_000
+const START_TIMEOUT_MS = 60_000
+const POLL_MS = 200
+/** Delay before a killed server is restarted. */
+const RESTART_DELAY_MS = 8_000
+/** A process that exits sooner after its start is not restarted. */
+const CRASH_AGE_MS = 5_000
 
 export interface DevClusterOptions {
   readonly serverPorts: readonly number[]
   readonly clients: number
-  /** Where everything is kept. */
+  /** Directory of the cluster. */
   readonly directory: string
-  /** The directory goes at the end, and the tasks with it. */
+  /** Whether the directory is removed at the end, together with the tasks. */
   readonly isTemporary: boolean
-  /** A database that is there already, or the programs of one of our own. */
+  /** An existing database, or the PostgreSQL programs for a new one. */
   readonly database: { readonly url: string } | { readonly programs: PostgresPrograms }
   readonly acl: boolean
-  /** Something happened that a person wants to know. */
-  readonly tell: (sentence: string) => void
+  /** Reports an event to the user. */
+  readonly report: (sentence: string) => void
 }
 
-export interface DevServer {
+interface DevServer {
   readonly name: string
   readonly address: string
-  readonly process: MemberProcess
+  readonly process: ChildAgent
 }
 
-/** Several servers on one database, and nodes, each a process of its own. */
+/** A cluster of servers with one database, and nodes, each as a process. */
 export class DevCluster {
   readonly servers: readonly DevServer[]
-  readonly nodes: readonly MemberProcess[]
-  /** Undefined when it was there before. */
-  readonly database: OwnDatabase | undefined
+  readonly nodes: readonly ChildAgent[]
+  /** Undefined with an existing database. */
+  readonly database: ThrowawayPostgres | undefined
   readonly #options: DevClusterOptions
-  readonly #guard: Guard
-  readonly #watch = new LeaderWatch(() => performance.now())
+  readonly #watchdog: Watchdog
+  readonly #leaderMonitor = new LeaderMonitor(() => performance.now())
   readonly #stopping = new AbortController()
-  #watching: Promise<void> = Promise.resolve()
-  #isDatabaseThere = true
+  #monitoring: Promise<void> = Promise.resolve()
+  #isDatabaseUp = true
 
-  /** Resolves when somebody leads. */
+  /** Resolves when a server leads. */
   static async start(options: DevClusterOptions): Promise<DevCluster> {
-    const guard = new Guard()
-    if (options.isTemporary) guard.removeAtEnd(options.directory)
+    const guard = new Watchdog()
+    if (options.isTemporary) guard.removeOnExit(options.directory)
     try {
       return await DevCluster.#startGuarded(options, guard)
     } catch (thrown) {
@@ -62,15 +61,16 @@ export class DevCluster {
     }
   }
 
-  static async #startGuarded(options: DevClusterOptions, guard: Guard): Promise<DevCluster> {
+  static async #startGuarded(options: DevClusterOptions, guard: Watchdog): Promise<DevCluster> {
     const { directory, database: wanted } = options
     await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
-    const key = await readOrMakeKey(join(directory, 'cluster-key'), () => randomBytes(32))
-    const database = 'url' in wanted ? undefined : await startOwn(wanted.programs, options, guard)
+    const key = await readOrCreateKey(join(directory, 'cluster-key'), () => randomBytes(32))
+    const database =
+      'url' in wanted ? undefined : await startThrowawayPostgres(wanted.programs, options, guard)
     const url = 'url' in wanted ? wanted.url : (database?.url ?? '')
     const cluster = new DevCluster(options, { database, url, key, guard })
     try {
-      await cluster.#begin()
+      await cluster.#startMembers()
       return cluster
     } catch (thrown) {
       await cluster.stop()
@@ -78,145 +78,146 @@ export class DevCluster {
     }
   }
 
-  private constructor(options: DevClusterOptions, shared: Shared) {
+  private constructor(options: DevClusterOptions, shared: SharedResources) {
     this.#options = options
     this.database = shared.database
-    this.#guard = shared.guard
-    const ended = (member: MemberProcess, ending: Ending): void => void this.#ended(member, ending)
+    this.#watchdog = shared.guard
+    const ended = (member: ChildAgent, ending: ExitInfo): void =>
+      void this.#onMemberExit(member, ending)
     this.servers = options.serverPorts.map((port, at) => {
-      const plan = serverPlan(options, shared, { port, at })
+      const plan = serverSpec(options, shared, { port, at })
       const address = `http://127.0.0.1:${port}`
-      return { name: plan.name, address, process: new MemberProcess(plan, ended) }
+      return { name: plan.name, address, process: new ChildAgent(plan, ended) }
     })
     const joins = this.servers.map(({ address }) => new URL(address).host)
     this.nodes = Array.from(
       { length: options.clients },
-      (_, at) => new MemberProcess(nodePlan(options, shared, { at, joins }), ended),
+      (_, at) => new ChildAgent(nodeSpec(options, shared, { at, joins }), ended),
     )
   }
 
   get leader(): DevServer | undefined {
-    return this.servers.find(({ name }) => name === this.#watch.leader)
+    return this.servers.find(({ name }) => name === this.#leaderMonitor.leader)
   }
 
-  /** Nodes first: their tasks end while there is somebody to tell. */
+  /** Stops nodes first, so that servers learn how their tasks ended. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await this.#watching
+    await this.#monitoring
     await Promise.all(this.nodes.map((node) => node.stop()))
     await Promise.all(this.servers.map((server) => server.process.stop()))
     await this.database?.stop()
-    this.#guard.stop()
+    this.#watchdog.stop()
   }
 
-  async #begin(): Promise<void> {
+  async #startMembers(): Promise<void> {
     for (const { process } of this.servers) process.start()
-    const untilMs = performance.now() + START_MS_MAX
-    while (this.#watch.leader === undefined || !(await areAllLed(this.#asked()))) {
+    const untilMs = performance.now() + START_TIMEOUT_MS
+    while (this.#leaderMonitor.leader === undefined || !(await allKnowLeader(this.#endpoints()))) {
       const dead = this.servers.find(({ process }) => !process.isAlive)
       if (dead !== undefined)
-        throw new Fault('start', `${dead.name} did not start:\n${await lastWords(dead.process)}`)
+        throw new Fault('start', `${dead.name} did not start:\n${await logTail(dead.process)}`)
       if (performance.now() > untilMs)
-        throw new Fault('start', `No server leads:\n${await lastWords(this.servers[0]?.process)}`)
-      await wait(LOOK_MS)
-      this.#watch.see(await this.#findLeader())
+        throw new Fault('start', `No server leads:\n${await logTail(this.servers[0]?.process)}`)
+      await wait(POLL_MS)
+      this.#leaderMonitor.observe(await this.#findLeader())
     }
     for (const node of this.nodes) node.start()
-    this.#lookAfterDatabase()
-    this.#watching = this.#look()
+    this.#watchDatabase()
+    this.#monitoring = this.#monitorLeader()
   }
 
-  async #look(): Promise<void> {
+  async #monitorLeader(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      await wait(LOOK_MS, undefined, { signal }).catch(() => undefined)
+      await wait(POLL_MS, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
-      const news = this.#watch.see(await this.#findLeader())
-      if (news !== undefined && !signal.aborted) this.#options.tell(news)
+      const news = this.#leaderMonitor.observe(await this.#findLeader())
+      if (news !== undefined && !signal.aborted) this.#options.report(news)
     }
   }
 
   async #findLeader(): Promise<string | undefined> {
-    return await findLeader(this.#asked())
+    return await findLeader(this.#endpoints())
   }
 
-  #asked(): readonly AskedServer[] {
+  #endpoints(): readonly ServerEndpoint[] {
     return this.servers.map(({ name, address, process }) => {
       return { name, host: new URL(address).host, isAlive: process.isAlive }
     })
   }
 
-  #lookAfterDatabase(): void {
-    this.database?.onEnd((how) => void this.#databaseEnded(how))
+  #watchDatabase(): void {
+    this.database?.onExit((how) => void this.#onDatabaseExit(how))
   }
 
-  async #databaseEnded(how: string): Promise<void> {
-    const { tell } = this.#options
+  async #onDatabaseExit(how: string): Promise<void> {
+    const { report } = this.#options
     const { signal } = this.#stopping
-    this.#isDatabaseThere = false
-    tell(`PostgreSQL ended (${how}); it is started again in ${RESTART_MS / 1_000} s.`)
-    await wait(RESTART_MS, undefined, { signal }).catch(() => undefined)
+    this.#isDatabaseUp = false
+    report(`PostgreSQL ended (${how}); it is started again in ${RESTART_DELAY_MS / 1_000} s.`)
+    await wait(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     try {
-      await this.database?.startAgain()
-      this.#isDatabaseThere = true
-      this.#lookAfterDatabase()
-      tell(`PostgreSQL is started again (pid ${this.database?.pid}).`)
+      await this.database?.restart()
+      this.#isDatabaseUp = true
+      this.#watchDatabase()
+      report(`PostgreSQL is started again (pid ${this.database?.pid}).`)
     } catch (thrown) {
-      if (!signal.aborted) tell(errorMessage(thrown))
+      if (!signal.aborted) report(errorMessage(thrown))
     }
   }
 
-  async #ended(member: MemberProcess, { how, wasKilled }: Ending): Promise<void> {
-    const { tell } = this.#options
+  async #onMemberExit(member: ChildAgent, { description, wasKilled }: ExitInfo): Promise<void> {
+    const { report } = this.#options
     const { signal } = this.#stopping
-    const { name, logFile } = member.plan
+    const { name, logFile } = member.spec
     if (signal.aborted) return
-    // Without a database no server starts: that passes.
-    if (!wasKilled && this.#isDatabaseThere && member.ageMs < AGE_MS_MIN)
-      return tell(`${name} ended (${how}); ${logFile} says why.`)
-    tell(`${name} ended (${how}); it is started again in ${RESTART_MS / 1_000} s.`)
-    await wait(RESTART_MS, undefined, { signal }).catch(() => undefined)
+    // Servers that exit while the database is down are restarted.
+    if (!wasKilled && this.#isDatabaseUp && member.ageMs < CRASH_AGE_MS)
+      return report(`${name} ended (${description}); ${logFile} says why.`)
+    report(`${name} ended (${description}); it is started again in ${RESTART_DELAY_MS / 1_000} s.`)
+    await wait(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     member.start()
-    tell(`${name} is started again (pid ${member.pid}).`)
+    report(`${name} is started again (pid ${member.pid}).`)
   }
 }
 
-const LAST_CHARS = 2_000
+const LOG_TAIL_CHARS = 2_000
 
-/** The end of its log, which may be removed with everything else. */
-async function lastWords(member: MemberProcess | undefined): Promise<string> {
-  const text = member === undefined ? '' : await readFile(member.plan.logFile, 'utf8')
-  return text.slice(-LAST_CHARS).trim()
+/** Returns the end of the log of a process, because the log may be removed with the directory. */
+async function logTail(member: ChildAgent | undefined): Promise<string> {
+  const text = member === undefined ? '' : await readFile(member.spec.logFile, 'utf8')
+  return text.slice(-LOG_TAIL_CHARS).trim()
 }
 
-interface Shared {
-  readonly database: OwnDatabase | undefined
+interface SharedResources {
+  readonly database: ThrowawayPostgres | undefined
   readonly url: string
   readonly key: string
-  readonly guard: Guard
+  readonly guard: Watchdog
 }
 
-async function startOwn(
+async function startThrowawayPostgres(
   programs: PostgresPrograms,
   { directory }: DevClusterOptions,
-  guard: Guard,
-): Promise<OwnDatabase> {
+  guard: Watchdog,
+): Promise<ThrowawayPostgres> {
   const logFile = join(directory, 'logs', 'postgres.log')
-  return await OwnDatabase.start({
+  return await ThrowawayPostgres.start({
     programs,
     directory: join(directory, 'postgres'),
     logFile,
-    guard,
+    watchdog: guard,
   })
 }
 
-function serverPlan(
+function serverSpec(
   { directory, acl }: DevClusterOptions,
-  { url, key, guard }: Shared,
+  { url, key, guard }: SharedResources,
   { port, at }: { readonly port: number; readonly at: number },
-): MemberPlan {
+): ChildAgentSpec {
   const name = `server-${at + 1}`
   const data = join(directory, name)
   return {
@@ -225,25 +226,25 @@ function serverPlan(
     environment: {
       REEVE_DATABASE: url,
       REEVE_CLUSTER_KEY: key,
-      REEVE_JOIN_TOKEN: joinTokenOf(key),
+      REEVE_JOIN_TOKEN: deriveJoinToken(key),
       REEVE_ACL: String(acl),
     },
     directory,
     logFile: join(directory, 'logs', `${name}.log`),
     stage: 'server',
-    guard,
+    watchdog: guard,
   }
 }
 
 /**
- * `--dev` lets it run plain processes. In a directory that is thrown away it takes one of its own
- * there, and so ends its tasks with itself.
+ * The plan of a node. With `--dev` it can run plain processes; with a temporary directory it stops
+ * its tasks at its end.
  */
-function nodePlan(
+function nodeSpec(
   { directory, isTemporary, acl }: DevClusterOptions,
-  { key, guard }: Shared,
+  { key, guard }: SharedResources,
   { at, joins }: { readonly at: number; readonly joins: readonly string[] },
-): MemberPlan {
+): ChildAgentSpec {
   const name = `node-${at + 1}`
   const data = isTemporary ? [] : ['--data-dir', join(directory, name)]
   return {
@@ -257,18 +258,101 @@ function nodePlan(
     ],
     environment: {
       REEVE_SERVER: 'false',
-      REEVE_JOIN_TOKEN: joinTokenOf(key),
+      REEVE_JOIN_TOKEN: deriveJoinToken(key),
       REEVE_ACL: String(acl),
       ...(isTemporary && { TMPDIR: directory }),
     },
     directory,
     logFile: join(directory, 'logs', `${name}.log`),
     stage: 'node',
-    guard,
+    watchdog: guard,
   }
 }
 
-/** Nodes do not get the key of the servers. */
-function joinTokenOf(key: string): string {
+/** Derives the join token, because nodes must not get the key of the servers. */
+function deriveJoinToken(key: string): string {
   return createHash('sha256').update(`join token of ${key}`).digest('base64url')
+}
+
+const REQUEST_TIMEOUT_MS = 1_000
+
+/** A server to query: `host:port`, and whether its process runs. */
+interface ServerEndpoint {
+  readonly name: string
+  readonly host: string
+  readonly isAlive: boolean
+}
+
+/** Tracks the leader and describes changes. */
+export class LeaderMonitor {
+  readonly #nowMs: () => number
+  #leader: string | undefined
+  #lostMs: number
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+    this.#lostMs = nowMs()
+  }
+
+  /** Name of the leader; undefined without one. */
+  get leader(): string | undefined {
+    return this.#leader
+  }
+
+  /** Updates the leader; returns a message if it has changed. */
+  observe(leader: string | undefined): string | undefined {
+    if (leader === this.#leader) return undefined
+    const before = this.#leader
+    this.#leader = leader
+    if (leader === undefined) {
+      this.#lostMs = this.#nowMs()
+      return `${before} does not lead any more; nobody does.`
+    }
+    if (before !== undefined) return `${leader} leads now.`
+    const seconds = ((this.#nowMs() - this.#lostMs) / 1_000).toFixed(1)
+    return `${leader} leads now (nobody did for ${seconds} s).`
+  }
+}
+
+/**
+ * Finds the leader by querying the servers. Ignores dead ones, even if others still see their
+ * lease.
+ */
+async function findLeader(servers: readonly ServerEndpoint[]): Promise<string | undefined> {
+  const alive = servers.filter(({ isAlive }) => isAlive)
+  const leaders = await Promise.all(alive.map(({ host }) => fetchLeader(host)))
+  // A server that reports itself as the leader is authoritative.
+  const selfDeclared = alive.find(({ host }, at) => leaders[at] === host)
+  return (selfDeclared ?? alive.find(({ host }) => leaders.includes(host)))?.name
+}
+
+/** Whether all servers answer and know a leader. */
+async function allKnowLeader(servers: readonly ServerEndpoint[]): Promise<boolean> {
+  const leaders = await Promise.all(servers.map(({ host }) => fetchLeader(host)))
+  return leaders.every((leader) => leader !== undefined)
+}
+
+async function fetchLeader(host: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(`http://${host}/v1/status/leader`, {
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    })
+    const leader: unknown = await answer.json()
+    return typeof leader === 'string' && leader !== '' ? leader : undefined
+  } catch {
+    // Not started yet, stopped, or paused.
+    return undefined
+  }
+}
+
+/** Reads or creates the secret that servers and nodes share; it persists with the directory. */
+async function readOrCreateKey(path: string, make: () => Buffer): Promise<string> {
+  const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+  if (known !== undefined) return known.trim()
+  const made = make().toString('base64url')
+  await writeSecret(path, `${made}\n`)
+  return made
 }

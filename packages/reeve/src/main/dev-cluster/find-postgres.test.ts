@@ -12,7 +12,7 @@ test('find-postgres: the newest version of Debian comes before the path', async 
   await install(inPath)
   const found = findPostgres(search)
   assert.ok(found.ok)
-  assert.deepEqual(found.value, { folder: join(versions, '15', 'bin'), account: undefined })
+  assert.deepEqual(found.value, { directory: join(versions, '15', 'bin'), account: undefined })
 })
 
 test('find-postgres: without Debian packages it is found in the path', async (t) => {
@@ -20,13 +20,13 @@ test('find-postgres: without Debian packages it is found in the path', async (t)
   await install(inPath)
   const found = findPostgres(search)
   assert.ok(found.ok)
-  assert.equal(found.value.folder, inPath)
+  assert.equal(found.value.directory, inPath)
 })
 
 test('find-postgres: a folder that was named is the only one looked at', async (t) => {
   const { search, inPath } = await aMachine(t)
   await install(inPath)
-  const found = findPostgres({ ...search, given: '/nowhere' })
+  const found = findPostgres({ ...search, directory: '/nowhere' })
   assert.ok(!found.ok)
   assert.match(found.error, /^\/nowhere does not hold initdb, postgres\. Name/)
 })
@@ -34,15 +34,15 @@ test('find-postgres: a folder that was named is the only one looked at', async (
 test('find-postgres: the package is used only where the machine has none', async (t) => {
   const { search, inPath } = await aMachine(t)
   const packaged = () => '/package/bin'
-  assert.deepEqual(findPostgres({ ...search, packaged }), {
+  assert.deepEqual(findPostgres({ ...search, findPackaged: packaged }), {
     ok: true,
-    value: { folder: '/package/bin', account: undefined },
+    value: { directory: '/package/bin', account: undefined },
   })
-  assert.ok(!findPostgres({ ...search, packaged, given: '/nowhere' }).ok)
+  assert.ok(!findPostgres({ ...search, findPackaged: packaged, directory: '/nowhere' }).ok)
   await install(inPath)
-  const found = findPostgres({ ...search, packaged: () => assert.fail('not asked for') })
+  const found = findPostgres({ ...search, findPackaged: () => assert.fail('not asked for') })
   assert.ok(found.ok)
-  assert.equal(found.value.folder, inPath)
+  assert.equal(found.value.directory, inPath)
 })
 
 test('find-postgres: a machine without it is told the next step', async (t) => {
@@ -78,11 +78,11 @@ async function aMachine(t: TestContext) {
   await mkdir(versions)
   await mkdir(inPath)
   const search: PostgresSearch = {
-    given: undefined,
+    directory: undefined,
     path: `/nowhere:${inPath}`,
     isRoot: false,
-    packaged: () => undefined,
-    versionsFolder: versions,
+    findPackaged: () => undefined,
+    versionsDirectory: versions,
     accountsFile,
   }
   return { search, versions, inPath, accountsFile }

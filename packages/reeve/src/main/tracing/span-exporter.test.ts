@@ -42,7 +42,7 @@ function anExporter(...answers: Answer[]) {
     clock,
     random,
     sampleRatio: 1,
-    ended: (span) => exporter.add(span),
+    onEnd: (span) => exporter.add(span),
   })
   const add = (count: number): void => {
     for (let i = 0; i < count; i += 1) tracer.start({ name: `s${i}`, parent: undefined }).end()

@@ -1,24 +1,24 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { textUpTo } from '../text-up-to.ts'
-import { exportRequest, type TraceResource } from './otlp.ts'
+import type { SpanAttribute, SpanKind } from '@reeve/kit/trace.ts'
+import { readTextUpTo } from '../system.ts'
 import type { EndedSpan } from './tracer.ts'
 
-/** Spans that wait for the collector; further ones are dropped and counted. */
-const WAITING_MAX = 8_192
+/** Maximum number of buffered spans; further ones are dropped and counted. */
+const BUFFERED_SPANS_MAX = 8_192
 const BATCH_MAX = 512
-/** A batch that is not full is sent after this time. */
-const DELAY_MS = 1_000
-const ANSWER_MS_MAX = 10_000
-/** How long the end of the program waits for the collector. */
-const STOP_MS_MAX = 3_000
+/** A partial batch is sent after this time. */
+const BATCH_DELAY_MS = 1_000
+const REQUEST_TIMEOUT_MS = 10_000
+/** Time limit for sending the remaining spans at the end of the program. */
+const CLOSE_TIMEOUT_MS = 3_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 60_000
-/** Statuses after which OTLP asks to send again; others reject the spans. */
+/** Response statuses that OTLP defines as retryable; others reject the spans. */
 const RETRYABLE = new Set([429, 502, 503, 504])
 const RESPONSE_CHARS_MAX = 64 * 1024
 
-export interface SpanExporterOptions {
+interface SpanExporterOptions {
   /** The URL that spans are sent to, such as `http://127.0.0.1:4318/v1/traces`. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -37,7 +37,7 @@ export interface SpanExporterOptions {
  */
 export class SpanExporter {
   readonly #options: SpanExporterOptions
-  #waiting: EndedSpan[] = []
+  #buffer: EndedSpan[] = []
   #sending: Promise<void> | undefined
   #cancelTimer: (() => void) | undefined
   readonly #stopping = new AbortController()
@@ -63,14 +63,14 @@ export class SpanExporter {
   }
 
   add(span: EndedSpan): void {
-    if (this.#isClosed || this.#waiting.length >= WAITING_MAX) {
+    if (this.#isClosed || this.#buffer.length >= BUFFERED_SPANS_MAX) {
       this.#dropped += 1
       return
     }
-    this.#waiting.push(span)
+    this.#buffer.push(span)
     if (this.#retryMs > 0) return
-    if (this.#waiting.length >= BATCH_MAX) this.#send()
-    else this.#sendAfter(DELAY_MS)
+    if (this.#buffer.length >= BATCH_MAX) this.#send()
+    else this.#sendAfter(BATCH_DELAY_MS)
   }
 
   /** Resolves when no request is in progress. */
@@ -83,16 +83,16 @@ export class SpanExporter {
     this.#isClosed = true
     this.#cancelTimer?.()
     const { signal } = this.#stopping
-    const cancelStop = this.#options.clock.after(STOP_MS_MAX, () => this.#stopping.abort())
+    const cancelStop = this.#options.clock.after(CLOSE_TIMEOUT_MS, () => this.#stopping.abort())
     await this.idle()
     this.#retryMs = 0
-    while (this.#waiting.length > 0 && this.#retryMs === 0 && !signal.aborted) {
+    while (this.#buffer.length > 0 && this.#retryMs === 0 && !signal.aborted) {
       this.#send()
       await this.idle()
     }
     cancelStop()
-    this.#dropped += this.#waiting.length
-    this.#waiting = []
+    this.#dropped += this.#buffer.length
+    this.#buffer = []
   }
 
   #sendAfter(delayMs: number): void {
@@ -102,19 +102,19 @@ export class SpanExporter {
   #send(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    if (this.#sending !== undefined || this.#waiting.length === 0) return
-    const batch = this.#waiting.splice(0, BATCH_MAX)
+    if (this.#sending !== undefined || this.#buffer.length === 0) return
+    const batch = this.#buffer.splice(0, BATCH_MAX)
     this.#sending = this.#deliver(batch).finally(() => {
       this.#sending = undefined
-      this.#sendRest()
+      this.#scheduleNext()
     })
   }
 
-  #sendRest(): void {
-    if (this.#isClosed || this.#waiting.length === 0) return
+  #scheduleNext(): void {
+    if (this.#isClosed || this.#buffer.length === 0) return
     if (this.#retryMs > 0) this.#sendAfter(this.#retryMs)
-    else if (this.#waiting.length >= BATCH_MAX) this.#send()
-    else this.#sendAfter(DELAY_MS)
+    else if (this.#buffer.length >= BATCH_MAX) this.#send()
+    else this.#sendAfter(BATCH_DELAY_MS)
   }
 
   /** Never rejects. */
@@ -125,7 +125,7 @@ export class SpanExporter {
       if (rejected === undefined) this.#dropped += batch.length
       else this.#accepted(batch.length, rejected)
     } catch (thrown) {
-      this.#failed(batch, thrown)
+      this.#requeue(batch, thrown)
     }
   }
 
@@ -137,9 +137,9 @@ export class SpanExporter {
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(exportRequest(resource, batch)),
       redirect: 'error',
-      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
+      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     })
-    const text = response.body === null ? '' : await textUpTo(response.body, RESPONSE_CHARS_MAX)
+    const text = response.body === null ? '' : await readTextUpTo(response.body, RESPONSE_CHARS_MAX)
     if (response.ok) return rejectedSpans(text)
     if (RETRYABLE.has(response.status)) throw new Error(`HTTP status ${response.status}`)
     this.#logFailure(
@@ -166,18 +166,18 @@ export class SpanExporter {
     log.warn({ url, ...fields }, message)
   }
 
-  /** They are sent again before others, as far as there is room. */
-  #failed(batch: readonly EndedSpan[], thrown: unknown): void {
+  /** Puts a failed batch back at the front of the buffer, as far as it fits. */
+  #requeue(batch: readonly EndedSpan[], thrown: unknown): void {
     const reason = errorMessage(thrown)
     this.#logFailure({ reason }, 'trace collector is unavailable; spans are buffered')
     this.#retryMs = Math.min(RETRY_MS_MAX, Math.max(RETRY_MS_MIN, this.#retryMs * 2))
-    const room = WAITING_MAX - this.#waiting.length
+    const room = BUFFERED_SPANS_MAX - this.#buffer.length
     this.#dropped += Math.max(0, batch.length - room)
-    this.#waiting = [...batch.slice(0, room), ...this.#waiting]
+    this.#buffer = [...batch.slice(0, room), ...this.#buffer]
   }
 }
 
-/** A collector may accept a part of a batch. */
+/** The number of rejected spans in a partially accepted batch. */
 function rejectedSpans(text: string): number {
   try {
     const value: unknown = JSON.parse(text)
@@ -192,4 +192,77 @@ function rejectedSpans(text: string): number {
 
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** The resource attributes of all spans of this process. */
+interface TraceResource {
+  readonly serviceName: string
+  readonly serviceVersion: string
+  /** The name of the agent. */
+  readonly instance: string
+  readonly region: string
+}
+
+/** Span kinds as OTLP numbers. */
+const KINDS: Readonly<Record<SpanKind, number>> = {
+  internal: 1,
+  server: 2,
+  client: 3,
+  producer: 4,
+  consumer: 5,
+}
+const STATUS_ERROR = 2
+const NS_PER_MS = 1_000_000
+
+/** Encodes spans as OTLP JSON (ExportTraceServiceRequest). */
+function exportRequest(resource: TraceResource, spans: readonly EndedSpan[]): object {
+  const { serviceName, serviceVersion, instance, region } = resource
+  return {
+    resourceSpans: [
+      {
+        resource: {
+          attributes: [
+            attribute('service.name', serviceName),
+            attribute('service.version', serviceVersion),
+            attribute('service.instance.id', instance),
+            attribute('reeve.region', region),
+          ],
+        },
+        scopeSpans: [
+          { scope: { name: 'reeve', version: serviceVersion }, spans: spans.map(exportedSpan) },
+        ],
+      },
+    ],
+  }
+}
+
+function exportedSpan(span: EndedSpan): object {
+  const { context, parentSpanId, name, kind, attributes, error } = span
+  return {
+    traceId: context.traceId,
+    spanId: context.spanId,
+    ...(parentSpanId !== undefined && { parentSpanId }),
+    flags: 1,
+    name,
+    kind: KINDS[kind],
+    startTimeUnixNano: nanoseconds(span.startMs),
+    endTimeUnixNano: nanoseconds(span.endMs),
+    attributes: [...attributes].map(([key, value]) => attribute(key, value)),
+    status: error === undefined ? {} : { code: STATUS_ERROR, message: error },
+  }
+}
+
+/** Returns nanoseconds as decimal text, because a double cannot represent them exactly. */
+function nanoseconds(ms: number): string {
+  const whole = Math.trunc(ms)
+  const rest = Math.round((ms - whole) * NS_PER_MS)
+  return String(BigInt(whole) * BigInt(NS_PER_MS) + BigInt(rest))
+}
+
+function attribute(key: string, value: SpanAttribute): object {
+  if (typeof value === 'string') return { key, value: { stringValue: value } }
+  if (typeof value === 'boolean') return { key, value: { boolValue: value } }
+  return Number.isSafeInteger(value)
+    ? { key, value: { intValue: String(value) } }
+    : { key, value: { doubleValue: value } }
 }

@@ -11,15 +11,17 @@ import type {
   Tracer,
 } from '@reeve/kit/trace.ts'
 
-/** Evaluations and allocations whose trace is remembered until they have been carried out. */
+/**
+ * Maximum number of evaluations and allocations whose trace is remembered until they are processed.
+ */
 const REMEMBERED_MAX = 20_000
-/** Attributes of one span, and characters of one value; callers choose some of them. */
+/** Limits of the attributes of a span, some of which callers choose. */
 const ATTRIBUTES_MAX = 32
 const VALUE_CHARS_MAX = 512
-/** A clock that was set by more than this is followed. */
+/** If the wall clock differs by more than this, the span clock is reset to it. */
 const DRIFT_MS_MAX = 50
 
-/** A span that has ended. */
+/** An ended span. */
 export interface EndedSpan {
   readonly context: TraceContext
   readonly parentSpanId: string | undefined
@@ -28,23 +30,23 @@ export interface EndedSpan {
   readonly startMs: number
   readonly endMs: number
   readonly attributes: ReadonlyMap<string, SpanAttribute>
-  /** Undefined when nothing went wrong. */
+  /** Undefined without an error. */
   readonly error: string | undefined
 }
 
 export interface TracerOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Share of traces that begin here and are recorded; callers decide about theirs. */
+  /** Share of new traces that are recorded; for propagated traces the caller decides. */
   readonly sampleRatio: number
-  readonly ended: (span: EndedSpan) => void
+  readonly onEnd: (span: EndedSpan) => void
 }
 
-/** Makes spans, and keeps the one that running work belongs to. */
+/** Creates spans and tracks the active one. */
 export class SpanRecorder implements Tracer {
   readonly #options: TracerOptions
-  readonly #running = new AsyncLocalStorage<TraceContext>()
-  readonly #remembered = new LruCache<string, TraceContext>({ weightMax: REMEMBERED_MAX })
+  readonly #asyncContext = new AsyncLocalStorage<TraceContext>()
+  readonly #contextById = new LruCache<string, TraceContext>({ weightMax: REMEMBERED_MAX })
   #current: TraceContext | undefined
   #offsetMs: number
 
@@ -54,11 +56,11 @@ export class SpanRecorder implements Tracer {
   }
 
   get active(): TraceContext | undefined {
-    return this.#running.getStore()
+    return this.#asyncContext.getStore()
   }
 
   within<T>(parent: TraceContext, work: () => T): T {
-    return this.#running.run(parent, work)
+    return this.#asyncContext.run(parent, work)
   }
 
   get current(): TraceContext | undefined {
@@ -76,11 +78,11 @@ export class SpanRecorder implements Tracer {
   }
 
   remember(id: string, context: TraceContext): void {
-    this.#remembered.set(id, context)
+    this.#contextById.set(id, context)
   }
 
   recall(id: string): TraceContext | undefined {
-    return this.#remembered.get(id)
+    return this.#contextById.get(id)
   }
 
   start(span: SpanStart): Span {
@@ -94,11 +96,13 @@ export class SpanRecorder implements Tracer {
     if (!isSampled) return { context, set: () => undefined, end: () => undefined }
     return new RecordedSpan(context, span, {
       nowMs: () => this.#nowMs(),
-      ended: this.#options.ended,
+      onEnd: this.#options.onEnd,
     })
   }
 
-  /** The wall clock, to the microsecond: most spans take less than a millisecond. */
+  /**
+   * Wall-clock time with microsecond precision, because most spans are shorter than a millisecond.
+   */
   #nowMs(): number {
     const { clock } = this.#options
     const preciseMs = clock.monotonicMs() + this.#offsetMs
@@ -111,7 +115,7 @@ export class SpanRecorder implements Tracer {
 
 interface RecordedSpanOptions {
   readonly nowMs: () => number
-  readonly ended: (span: EndedSpan) => void
+  readonly onEnd: (span: EndedSpan) => void
 }
 
 class RecordedSpan implements Span {
@@ -140,7 +144,7 @@ class RecordedSpan implements Span {
     if (this.#isEnded) return
     this.#isEnded = true
     const { name, kind = 'internal', parent } = this.#start
-    this.#options.ended({
+    this.#options.onEnd({
       context: this.context,
       parentSpanId: parent?.spanId,
       name,

@@ -1,28 +1,28 @@
 import type { Tracer } from '@reeve/kit/trace.ts'
-import type { MetricSources } from '../../http/index.ts'
+import type { GaugeSources } from '../../http/index.ts'
 import type { StoreOptions } from '../../state/index.ts'
 import type { AgentConfig } from '../config/agent-config.ts'
-import type { ProgramLog } from '../log.ts'
+import type { Logger } from '../log.ts'
 import { systemClock, systemRandom } from '../system.ts'
 import { SpanExporter } from './span-exporter.ts'
 import { SpanRecorder } from './tracer.ts'
 
-/** Tables whose rows others carry out later: their work belongs to the trace of the commit. */
-const CARRIED_OUT = new Set(['evaluations', 'allocations'])
+/** Tables whose rows are processed later as part of the trace of their commit. */
+const TRACED_TABLES = new Set(['evaluations', 'allocations'])
 
-/** What an agent has that traces. */
+/** Tracing of an agent. */
 export interface Tracing {
   readonly tracer: Tracer
   readonly onCommit: NonNullable<StoreOptions['onCommit']>
-  readonly metrics: MetricSources
-  /** Sends what is left. */
+  readonly metrics: GaugeSources
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 
-/** Undefined where no collector is configured: then no part of the program traces anything. */
+/** Starts tracing; undefined if no collector is configured, so nothing is traced. */
 export function openTracing(
   config: Pick<AgentConfig, 'tracing' | 'name' | 'region'>,
-  { log, version }: { readonly log: ProgramLog; readonly version: string },
+  { log, version }: { readonly log: Logger; readonly version: string },
 ): Tracing | undefined {
   const { endpoint, authorization, samplePercent } = config.tracing
   if (endpoint === undefined) return undefined
@@ -42,7 +42,7 @@ export function openTracing(
     clock: systemClock,
     random: systemRandom,
     sampleRatio: samplePercent / 100,
-    ended: (span) => exporter.add(span),
+    onEnd: (span) => exporter.add(span),
   })
   return {
     tracer,
@@ -53,9 +53,7 @@ export function openTracing(
 }
 
 /** Returns the metrics of an agent that sends traces. */
-export function tracingMetrics(
-  exporter: Pick<SpanExporter, 'exported' | 'dropped'>,
-): MetricSources {
+export function tracingMetrics(exporter: Pick<SpanExporter, 'exported' | 'dropped'>): GaugeSources {
   return {
     trace_spans_exported_total: {
       help: 'Spans of traces that the collector has accepted.',
@@ -80,7 +78,7 @@ function traceCommits(tracer: Tracer): Tracing['onCommit'] {
     const parent = by === 'system' ? tracer.current : tracer.active
     if (parent === undefined) return
     for (const { table, key, header } of rows)
-      if (header !== undefined && CARRIED_OUT.has(table)) tracer.remember(key, parent)
+      if (header !== undefined && TRACED_TABLES.has(table)) tracer.remember(key, parent)
     const span = tracer.start({
       name: 'commit',
       parent,

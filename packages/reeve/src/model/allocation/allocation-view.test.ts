@@ -15,12 +15,20 @@ import { anAllocation } from '../../../test/build/allocation.ts'
 import { aJob } from '../../../test/build/job.ts'
 import { aNode } from '../../../test/build/node.ts'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { nodeStub } from '../node/node-stub.ts'
-import { allocationIndex, allocationName } from './allocation-row.ts'
+import { nodeStub } from '../node/node.ts'
+import {
+  allocationIndex,
+  allocationName,
+  compactTaskStates,
+  decodeTopScores,
+  encodeTopScores,
+  expandMetrics,
+  expandTaskStates,
+  isClientTerminal,
+  isServerTerminal,
+  isTerminal,
+} from './allocation-row.ts'
 import { allocationRecord, allocationStub, allocationView } from './allocation-view.ts'
-import { bestScores, bestText, metricsView } from './stored-metrics.ts'
-import { storeTaskStates, taskStatesView } from './stored-task-states.ts'
-import { isClientTerminal, isServerTerminal, isTerminal } from './terminal.ts'
 
 const EVENT: TaskEvent = {
   Type: 'Started',
@@ -60,7 +68,7 @@ const STATE: TaskState = {
   Paused: '',
 }
 
-test('allocation view: the smallest row has every field of the contract', () => {
+test('allocation view: minimal row yields all contract fields', () => {
   const row = anAllocation()
   const job = aJob()
   assert.deepEqual(
@@ -78,7 +86,7 @@ test('allocation view: the smallest row has every field of the contract', () => 
   assert.equal(allocationView(row, () => undefined).Job, null)
 })
 
-test('allocation view: what was left out of the row is worked out', () => {
+test('allocation view: derives fields that are not stored', () => {
   const record = allocationRecord(anAllocation())
   const totals = { CPU: 100, MemoryMB: 300, DiskMB: 0, Networks: null }
   assert.deepEqual(record.Resources, { ...totals, DiskMB: 300 })
@@ -94,16 +102,16 @@ test('allocation view: what was left out of the row is worked out', () => {
   })
 })
 
-test('allocation stub: resources only on demand, task states unless declined', () => {
-  const row = anAllocation({ TaskStates: storeTaskStates({ main: STATE }) })
+test('allocation stub: optional resources and task states', () => {
+  const row = anAllocation({ TaskStates: compactTaskStates({ main: STATE }) })
   assert.equal('AllocatedResources' in allocationStub(row), false)
   assert.ok(allocationStub(row, { resources: true }).AllocatedResources)
   assert.deepEqual(allocationStub(row).TaskStates, { main: STATE })
   assert.equal(allocationStub(row, { taskStates: false }).TaskStates, null)
 })
 
-test('task states: stored without zeros, shown with them', () => {
-  assert.deepEqual(storeTaskStates({ main: STATE }), {
+test('task states: zero values are stored compactly', () => {
+  assert.deepEqual(compactTaskStates({ main: STATE }), {
     main: {
       State: 'running',
       Restarts: 1,
@@ -111,11 +119,11 @@ test('task states: stored without zeros, shown with them', () => {
       Events: [{ Type: 'Started', Time: 5, DisplayMessage: 'Task started by client' }],
     },
   })
-  assert.equal(storeTaskStates(null), null)
-  assert.equal(taskStatesView(undefined), null)
+  assert.equal(compactTaskStates(null), null)
+  assert.equal(expandTaskStates(undefined), null)
 })
 
-test('task states: whatever a node says comes back as it was', () => {
+test('task states: compact form is lossless', () => {
   const events = fc.record({
     ExitCode: fc.integer(),
     FailsTask: fc.boolean(),
@@ -132,14 +140,14 @@ test('task states: whatever a node says comes back as it was', () => {
       const full = Object.fromEntries(
         Object.entries(some).map(([name, state]) => [name, { ...STATE, ...state }]),
       )
-      assert.deepEqual(taskStatesView(storeTaskStates(full)), full)
+      assert.deepEqual(expandTaskStates(compactTaskStates(full)), full)
     }),
     { seed: 1 },
   )
 })
 
-test('metrics: the usual score is stored as one number and shown in both forms', () => {
-  const shown = metricsView({ NodesEvaluated: 2, Best: [['n1', 0.5]] })
+test('metrics: simple score is stored as a number', () => {
+  const shown = expandMetrics({ NodesEvaluated: 2, Best: [['n1', 0.5]] })
   assert.equal(shown.NodesEvaluated, 2)
   assert.equal(shown.NodesFiltered, 0)
   assert.equal(shown.ConstraintFiltered, null)
@@ -164,11 +172,11 @@ test('metrics: the usual score is stored as one number and shown in both forms',
   })
 })
 
-test('metrics: a score made of parts shows them', () => {
-  const shown = metricsView({ Best: [['n1', 0.1, { binpack: 0.5, 'job-anti-affinity': -0.3 }]] })
+test('metrics: score with components', () => {
+  const shown = expandMetrics({ Best: [['n1', 0.1, { binpack: 0.5, 'job-anti-affinity': -0.3 }]] })
   assert.equal(shown.ScoreMetaData?.[0]?.Scores['job-anti-affinity'], -0.3)
   assert.equal(shown.ScoreMetaData?.[0]?.Scores['binpack'], 0.5)
-  assert.equal(metricsView({}).ScoreMetaData, null)
+  assert.equal(expandMetrics({}).ScoreMetaData, null)
 })
 
 const storedScores = [
@@ -198,8 +206,8 @@ const storedScores = [
   { name: 'of a node that the text cannot name', best: [['a node, or two', 0.5]] },
 ] as const
 for (const { name, best } of storedScores)
-  test(`metrics: scores are read as they were written: ${name}`, () => {
-    assert.deepEqual(bestScores({ Best: bestText(best) }), best)
+  test(`metrics: scores are decoded as encoded: ${name}`, () => {
+    assert.deepEqual(decodeTopScores({ Best: encodeTopScores(best) }), best)
   })
 
 const terminal = [
@@ -219,13 +227,13 @@ for (const { desired, client, byServer, byClient } of terminal)
     assert.equal(isTerminal(row), byServer || byClient)
   })
 
-test('allocation name: its index can be read back', () => {
+test('allocation name: index can be parsed', () => {
   assert.equal(allocationName('a/b', 'g[1]', 12), 'a/b.g[1][12]')
   assert.equal(allocationIndex('a/b.g[1][12]'), 12)
   assert.equal(allocationIndex('no index'), -1)
 })
 
-test('node stub: every field of the contract; the rest on demand', () => {
+test('node stub: contract fields; others on demand', () => {
   const node = aNode({
     HTTPAddr: '[::1]:4646',
     Attributes: { 'os.name': 'debian', [AGENT_VERSION_ATTRIBUTE]: '1.2.3', secret: 'x' },

@@ -8,9 +8,7 @@ import type {
   NetworkResource,
   ResourceTotals,
 } from '@reeve/contract'
-import type { AllocationRow } from './allocation-row.ts'
-import { metricsView } from './stored-metrics.ts'
-import { taskStatesView } from './stored-task-states.ts'
+import { type AllocationRow, expandMetrics, expandTaskStates } from './allocation-row.ts'
 
 const NO_TRANSITION: DesiredTransition = {
   Migrate: null,
@@ -48,7 +46,7 @@ export function allocationView(row: AllocationRow, findJob: () => Job | undefine
 export function allocationRecord(row: AllocationRow): AllocationRecord {
   return {
     ...listedFields(row),
-    TaskStates: taskStatesView(row.TaskStates),
+    TaskStates: expandTaskStates(row.TaskStates),
     AllocatedResources: row.AllocatedResources,
     AllocStates: row.AllocStates ?? null,
     NetworkStatus: row.NetworkStatus ?? NO_NETWORK,
@@ -92,7 +90,7 @@ export function allocationStub(
 ): AllocationStub {
   return {
     ...listedFields(row),
-    TaskStates: options.taskStates === false ? null : taskStatesView(row.TaskStates),
+    TaskStates: options.taskStates === false ? null : expandTaskStates(row.TaskStates),
     ...(options.resources === true ? { AllocatedResources: row.AllocatedResources } : {}),
   }
 }
@@ -127,19 +125,24 @@ function listedFields(row: AllocationRow): ListedFields {
     ModifyIndex: row.ModifyIndex,
     CreateTime: row.CreateTime,
     ModifyTime: row.ModifyTime,
-    ...resourceTotals(row),
-    Metrics: metricsView(row.Metrics),
+    ...legacyResourceTotals(row),
+    Metrics: expandMetrics(row.Metrics),
     AllocModifyIndex: row.AllocModifyIndex,
     DeploymentID: row.DeploymentID ?? '',
   }
 }
 
-type Totals = Pick<AllocationRecord, 'Resources' | 'SharedResources' | 'TaskResources'>
+type LegacyResourceTotals = Pick<
+  AllocationRecord,
+  'Resources' | 'SharedResources' | 'TaskResources'
+>
 
 /**
  * Returns the allocated resources in the older format: plain sums, independent of lifecycle phases.
  */
-function resourceTotals({ AllocatedResources: allocated }: AllocationRow): Totals {
+function legacyResourceTotals({
+  AllocatedResources: allocated,
+}: AllocationRow): LegacyResourceTotals {
   const { DiskMB, Networks } = allocated.Shared
   const tasks = Object.entries(allocated.Tasks).map(
     ([name, task]) => [name, taskTotals(task)] as const,
@@ -151,7 +154,10 @@ function resourceTotals({ AllocatedResources: allocated }: AllocationRow): Total
       CPU: sum((totals) => totals.CPU),
       MemoryMB: sum((totals) => totals.MemoryMB),
       DiskMB,
-      Networks: orNull([...(Networks ?? []), ...tasks.flatMap(([, task]) => task.Networks ?? [])]),
+      Networks: networksOrNull([
+        ...(Networks ?? []),
+        ...tasks.flatMap(([, task]) => task.Networks ?? []),
+      ]),
     },
     SharedResources: { CPU: 0, MemoryMB: 0, DiskMB, Networks },
     TaskResources: Object.fromEntries(tasks),
@@ -167,6 +173,6 @@ function taskTotals(task: AllocatedTaskResources): ResourceTotals {
   }
 }
 
-function orNull(networks: readonly NetworkResource[]): readonly NetworkResource[] | null {
+function networksOrNull(networks: readonly NetworkResource[]): readonly NetworkResource[] | null {
   return networks.length === 0 ? null : networks
 }

@@ -5,7 +5,7 @@ import { anAllocation } from '../../../test/build/allocation.ts'
 import { addToUsage, chargeOf, NO_USAGE, peakDemand, removeFromUsage } from './node-usage.ts'
 
 function demand(lifecycle: TaskLifecycle | null, cpuShares: number, pinned = false) {
-  return { lifecycle, cpuShares, memoryMB: cpuShares, pinned }
+  return { lifecycle, cpuShares, memoryMB: cpuShares, hasReservedCores: pinned }
 }
 const before = { Hook: 'prestart', Sidecar: false }
 const beside = { Hook: 'prestart', Sidecar: true }
@@ -35,7 +35,7 @@ for (const { name, tasks, want } of cases)
     assert.deepEqual(peakDemand(tasks), { cpuShares: want, memoryMB: want })
   })
 
-test('usage: what is added and removed again leaves nothing', () => {
+test('usage: adding and removing a charge is neutral', () => {
   const allocated = anAllocation().AllocatedResources
   const charge = chargeOf({
     ...allocated,

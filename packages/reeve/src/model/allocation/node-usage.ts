@@ -29,7 +29,7 @@ export const NO_USAGE: NodeUsage = {
 }
 
 /** Resources that one allocation is charged with. */
-export interface Charge {
+export interface ResourceCharge {
   readonly cpuShares: number
   readonly memoryMB: number
   readonly diskMB: number
@@ -50,62 +50,64 @@ export function deviceKey(
   return `${Vendor}/${Type}/${Name}/${id}`
 }
 
-export function addToUsage(usage: NodeUsage, charge: Charge): NodeUsage {
-  return combine(usage, charge, 1)
+export function addToUsage(usage: NodeUsage, charge: ResourceCharge): NodeUsage {
+  return applyCharge(usage, charge, 1)
 }
 
-export function removeFromUsage(usage: NodeUsage, charge: Charge): NodeUsage {
-  return combine(usage, charge, -1)
+export function removeFromUsage(usage: NodeUsage, charge: ResourceCharge): NodeUsage {
+  return applyCharge(usage, charge, -1)
 }
 
 /**
  * Adds or subtracts a charge. Maps are copied only if they change: most allocations use nothing in
  * them.
  */
-function combine(usage: NodeUsage, charge: Charge, sign: 1 | -1): NodeUsage {
+function applyCharge(usage: NodeUsage, charge: ResourceCharge, sign: 1 | -1): NodeUsage {
   return {
     cpuShares: usage.cpuShares + sign * charge.cpuShares,
     memoryMB: usage.memoryMB + sign * charge.memoryMB,
     diskMB: usage.diskMB + sign * charge.diskMB,
-    cores: withHolders(usage.cores, charge.cores, sign),
-    ports: withHolders(usage.ports, charge.ports, sign),
-    devices: withHolders(usage.devices, charge.devices, sign),
+    cores: adjustHolders(usage.cores, charge.cores, sign),
+    ports: adjustHolders(usage.ports, charge.ports, sign),
+    devices: adjustHolders(usage.devices, charge.devices, sign),
   }
 }
 
-function withHolders<T>(
-  held: ReadonlyMap<T, number>,
-  things: readonly T[],
+function adjustHolders<T>(
+  holders: ReadonlyMap<T, number>,
+  keys: readonly T[],
   sign: 1 | -1,
 ): ReadonlyMap<T, number> {
-  if (things.length === 0) return held
-  const next = new Map(held)
-  for (const thing of things) {
-    const holders = (next.get(thing) ?? 0) + sign
-    if (holders > 0) next.set(thing, holders)
-    else next.delete(thing)
+  if (keys.length === 0) return holders
+  const next = new Map(holders)
+  for (const key of keys) {
+    const count = (next.get(key) ?? 0) + sign
+    if (count > 0) next.set(key, count)
+    else next.delete(key)
   }
   return next
 }
 
 /** Cache of the last result: allocations of one plan often share the same object. */
-let last: { readonly allocated: AllocatedResources; readonly charge: Charge } | undefined
+let lastCharge:
+  | { readonly allocated: AllocatedResources; readonly charge: ResourceCharge }
+  | undefined
 
-export function chargeOf(allocated: AllocatedResources): Charge {
-  if (last?.allocated === allocated) return last.charge
-  const charge = readCharge(allocated)
-  last = { allocated, charge }
+export function chargeOf(allocated: AllocatedResources): ResourceCharge {
+  if (lastCharge?.allocated === allocated) return lastCharge.charge
+  const charge = computeCharge(allocated)
+  lastCharge = { allocated, charge }
   return charge
 }
 
-function readCharge(allocated: AllocatedResources): Charge {
+function computeCharge(allocated: AllocatedResources): ResourceCharge {
   const { Tasks, TaskLifecycles, Shared } = allocated
   const tasks = Object.entries(Tasks)
   const demands = tasks.map(([name, task]) => ({
     lifecycle: TaskLifecycles[name] ?? null,
     cpuShares: task.Cpu.CpuShares,
     memoryMB: task.Memory.MemoryMB,
-    pinned: (task.Cpu.ReservedCores?.length ?? 0) > 0,
+    hasReservedCores: (task.Cpu.ReservedCores?.length ?? 0) > 0,
   }))
   return {
     ...peakDemand(demands),
@@ -140,7 +142,7 @@ export interface TaskDemand {
   readonly cpuShares: number
   readonly memoryMB: number
   /** True if it has exclusive cores, which no other task can use while it does not run. */
-  readonly pinned: boolean
+  readonly hasReservedCores: boolean
 }
 
 /**
@@ -148,12 +150,12 @@ export interface TaskDemand {
  * with the maximum over the phases of its lifecycle.
  */
 export function peakDemand(tasks: readonly TaskDemand[]): { cpuShares: number; memoryMB: number } {
-  const [only] = tasks
+  const [single] = tasks
   // Fast path for the most common group: this runs for every allocation that is written.
-  if (only !== undefined && tasks.length === 1)
-    return { cpuShares: only.cpuShares, memoryMB: only.memoryMB }
-  const phases = [before, during, after].map((runs) => {
-    const running = tasks.filter((task) => task.pinned || runs(task.lifecycle))
+  if (single !== undefined && tasks.length === 1)
+    return { cpuShares: single.cpuShares, memoryMB: single.memoryMB }
+  const phases = [runsInPrestart, runsInMain, runsInPoststop].map((runsInPhase) => {
+    const running = tasks.filter((task) => task.hasReservedCores || runsInPhase(task.lifecycle))
     return {
       cpuShares: running.reduce((sum, task) => sum + task.cpuShares, 0),
       memoryMB: running.reduce((sum, task) => sum + task.memoryMB, 0),
@@ -165,15 +167,29 @@ export function peakDemand(tasks: readonly TaskDemand[]): { cpuShares: number; m
   }
 }
 
-function before(lifecycle: TaskLifecycle | null): boolean {
+function runsInPrestart(lifecycle: TaskLifecycle | null): boolean {
   return lifecycle?.Hook === 'prestart'
 }
 
-function during(lifecycle: TaskLifecycle | null): boolean {
+function runsInMain(lifecycle: TaskLifecycle | null): boolean {
   if (lifecycle === null || lifecycle.Hook === 'poststart') return true
   return lifecycle.Hook === 'prestart' && lifecycle.Sidecar
 }
 
-function after(lifecycle: TaskLifecycle | null): boolean {
+function runsInPoststop(lifecycle: TaskLifecycle | null): boolean {
   return lifecycle?.Hook === 'poststop'
+}
+
+/**
+ * Resources used on many nodes, as one column per dimension: scanning all nodes of a cluster reads
+ * columns instead of objects. Each node has a slot in them.
+ */
+export interface UsageColumns {
+  readonly cpuShares: Float64Array
+  readonly memoryMB: Float64Array
+  readonly diskMB: Float64Array
+  /** Not zero if allocations use cores, ports or devices; the node's usage contains them. */
+  readonly hasDiscreteUsage: Uint8Array
+  /** Returns the slot of a node, which is stable while this object is the view's. */
+  slotOf(nodeId: string): number
 }

@@ -19,7 +19,7 @@ function groupOf(input: Input<TaskGroup>, job: Input<Job> = {}): TaskGroup {
   return group
 }
 
-test('canonical job: an empty one has every field', () => {
+test('canonical job: empty input yields all fields', () => {
   assert.deepEqual(canonical({ ID: 'j' }), {
     Region: 'eu',
     Namespace: 'team',
@@ -149,7 +149,7 @@ for (const { name, input, want } of jobCases)
       assert.deepEqual(Reflect.get(job, field), value, field)
   })
 
-test('canonical job: without a server the region is global and the pool open', () => {
+test('canonical job: defaults without a server', () => {
   const { Region, Namespace, NodePool } = canonicalizeJob({ ID: 'j' }, PARSE_DEFAULTS)
   assert.deepEqual([Region, Namespace, NodePool], ['global', 'default', ''])
 })
@@ -225,13 +225,13 @@ const typeCases = [
   },
 ] as const
 for (const { type, ...want } of typeCases)
-  test(`canonical group: the policies of a ${type} job`, () => {
+  test(`canonical group: policies of a ${type} job`, () => {
     const group = groupOf({}, { Type: type })
     const { RestartPolicy, ReschedulePolicy, Update, Migrate } = group
     assert.deepEqual({ RestartPolicy, ReschedulePolicy, Update, Migrate }, want)
   })
 
-test('canonical group: fields of the group go over those of the job over the defaults', () => {
+test('canonical group: group overrides job overrides defaults', () => {
   const group = groupOf(
     {
       Update: { MaxParallel: 3 },
@@ -254,7 +254,7 @@ test('canonical group: fields of the group go over those of the job over the def
   })
 })
 
-test('canonical job: at its own level only stagger and parallelism stay', () => {
+test('canonical job: job-level update keeps stagger and max_parallel', () => {
   const { Update, Migrate, Reschedule } = canonical({
     ID: 'j',
     Update: { MaxParallel: 5, Canary: 2, HealthCheck: 'manual' },
@@ -278,13 +278,13 @@ test('job with defaults: the blocks of the job itself are complete or as they we
   assert.deepEqual([unset('batch'), unset('sysbatch')], [null, null])
 })
 
-test('canonical group: one added to a job that was read takes whole defaults, not zeros', () => {
+test('canonical group: group added to a stored job gets defaults', () => {
   const read = canonical({ ID: 'j', Update: { MaxParallel: 5 }, TaskGroups: [{ Name: 'a' }] })
   const again = canonical({ ...read, TaskGroups: [...read.TaskGroups, { Name: 'b' }] })
   assert.deepEqual(again.TaskGroups[1]?.Update, { ...SERVICE_UPDATE, MaxParallel: 5 })
 })
 
-test('canonical group: a batch job that names blocks it may not have keeps them to be told', () => {
+test('canonical group: disallowed blocks are kept for validation', () => {
   const group = groupOf({}, { Type: 'batch', Update: { MaxParallel: 2 }, Migrate: {} })
   assert.equal(group.Update?.MaxParallel, 2)
   assert.deepEqual(group.Migrate, SERVICE_MIGRATE)
@@ -298,9 +298,9 @@ const countCases = [
   { name: 'what is given', input: { Count: 0, Scaling: { Min: 3, Max: 5 } }, count: 0 },
 ]
 for (const { name, input, count } of countCases)
-  test(`canonical group: its count is ${name}`, () => assert.equal(groupOf(input).Count, count))
+  test(`canonical group: count is ${name}`, () => assert.equal(groupOf(input).Count, count))
 
-test('canonical group: scaling is horizontal, enabled, and knows its target', () => {
+test('canonical group: scaling defaults and target', () => {
   assert.deepEqual(groupOf({ Count: 2, Scaling: { Policy: { a: 1 } } }).Scaling, {
     ID: '',
     Type: 'horizontal',
@@ -314,7 +314,7 @@ test('canonical group: scaling is horizontal, enabled, and knows its target', ()
   })
 })
 
-test('canonical group: the older names of disconnect become the block', () => {
+test('canonical group: deprecated arguments become disconnect', () => {
   const want = { LostAfter: HOUR, StopOnClientAfter: null, Replace: true, Reconcile: 'best_score' }
   assert.deepEqual(groupOf({ MaxClientDisconnect: HOUR }).Disconnect, want)
   assert.deepEqual(groupOf({ PreventRescheduleOnLost: true }).Disconnect, {
@@ -361,9 +361,9 @@ test('canonical group: disk, volumes, networks', () => {
   ])
 })
 
-test('canonical maps: a key that every object inherits is a key like any other', () => {
+test('canonical maps: inherited property names are valid keys', () => {
   const meta: unknown = JSON.parse('{"__proto__":"x","constructor":"y"}')
-  // Input<Job>['Meta'] is a map of texts, and so is this.
+  // Proof: `Input<Job>['Meta']` is a string map, as is this.
   const job = canonical({ ID: 'j', Meta: meta as Record<string, string> })
   assert.deepEqual(Object.keys(job.Meta ?? {}), ['__proto__', 'constructor'])
 })

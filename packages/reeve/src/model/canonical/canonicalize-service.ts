@@ -7,19 +7,19 @@ import {
   type ServiceCheck,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { canonicalizeIdentity } from './canonicalize-identity.ts'
+import { canonicalizeIdentity } from './canonicalize-blocks.ts'
 import {
-  fillUnset,
+  applyDefaults,
   isUnset,
   listOrNull,
   mapOrNull,
   opaqueOrNull,
-  textMapOrNull,
-  textOr,
-  textsOrNull,
-} from './unset.ts'
+  stringMapOrNull,
+  nonEmptyOr,
+  stringsOrNull,
+} from './defaults.ts'
 
-/** Where a service stands; `task` is absent for the services of a group. */
+/** Parent of a service; `task` is absent for services of a group. */
 export interface ServiceParent {
   readonly job: string
   readonly namespace: string
@@ -28,37 +28,39 @@ export interface ServiceParent {
 }
 
 export function canonicalizeService(input: Input<Service>, parent: ServiceParent): Service {
-  const name = serviceName(input.Name, parent)
-  const taskName = textOr(input.TaskName, parent.task ?? '')
-  const onUpdate = textOr(input.OnUpdate, 'require_healthy')
-  const provider = serviceProvider(input.Provider)
+  const name = resolveServiceName(input.Name, parent)
+  const taskName = nonEmptyOr(input.TaskName, parent.task ?? '')
+  const onUpdate = nonEmptyOr(input.OnUpdate, 'require_healthy')
+  const provider = canonicalProvider(input.Provider)
   const owner = { name, taskName, onUpdate, restart: input.CheckRestart }
   return {
     Name: name,
     TaskName: taskName,
     PortLabel: input.PortLabel ?? '',
-    AddressMode: textOr(input.AddressMode, 'auto'),
+    AddressMode: nonEmptyOr(input.AddressMode, 'auto'),
     Address: input.Address ?? '',
-    Tags: textsOrNull(input.Tags),
-    CanaryTags: textsOrNull(input.CanaryTags),
+    Tags: stringsOrNull(input.Tags),
+    CanaryTags: stringsOrNull(input.CanaryTags),
     EnableTagOverride: input.EnableTagOverride ?? false,
     Checks: listOrNull(input.Checks, (check) => canonicalizeCheck(check, owner)),
-    Meta: textMapOrNull(input.Meta),
-    CanaryMeta: textMapOrNull(input.CanaryMeta),
-    TaggedAddresses: textMapOrNull(input.TaggedAddresses),
-    // The built-in catalogue is divided by the namespaces of jobs, an external one by its own.
+    Meta: stringMapOrNull(input.Meta),
+    CanaryMeta: stringMapOrNull(input.CanaryMeta),
+    TaggedAddresses: stringMapOrNull(input.TaggedAddresses),
+    // The built-in catalogue uses the namespace of the job, an external one its own namespaces.
     Namespace: provider === SERVICE_PROVIDER ? parent.namespace : (input.Namespace ?? ''),
     OnUpdate: onUpdate,
     Provider: provider,
     Cluster: input.Cluster ?? '',
     Connect: opaqueOrNull(input.Connect),
-    Weights: isUnset(input.Weights) ? null : fillUnset({ Passing: 1, Warning: 1 }, input.Weights),
+    Weights: isUnset(input.Weights)
+      ? null
+      : applyDefaults({ Passing: 1, Warning: 1 }, input.Weights),
     Identity: canonicalizeIdentity(input.Identity),
     Kind: input.Kind ?? '',
   }
 }
 
-interface CheckOwner {
+interface CheckParent {
   readonly name: string
   readonly taskName: string
   readonly onUpdate: string
@@ -66,12 +68,12 @@ interface CheckOwner {
   readonly restart: Input<CheckRestart> | null | undefined
 }
 
-function canonicalizeCheck(input: Input<ServiceCheck>, service: CheckOwner): ServiceCheck {
+function canonicalizeCheck(input: Input<ServiceCheck>, service: CheckParent): ServiceCheck {
   return {
-    Name: textOr(input.Name, `service: "${service.name}" check`),
+    Name: nonEmptyOr(input.Name, `service: "${service.name}" check`),
     Type: input.Type ?? '',
     Command: input.Command ?? '',
-    Args: textsOrNull(input.Args),
+    Args: stringsOrNull(input.Args),
     Path: input.Path ?? '',
     Protocol: input.Protocol ?? '',
     PortLabel: input.PortLabel ?? '',
@@ -85,56 +87,57 @@ function canonicalizeCheck(input: Input<ServiceCheck>, service: CheckOwner): Ser
     Body: input.Body ?? '',
     TLSServerName: input.TLSServerName ?? '',
     TLSSkipVerify: input.TLSSkipVerify ?? false,
-    CheckRestart: checkRestart(service.restart, input.CheckRestart),
+    CheckRestart: canonicalizeCheckRestart(service.restart, input.CheckRestart),
     GRPCService: input.GRPCService ?? '',
     GRPCUseTLS: input.GRPCUseTLS ?? false,
-    TaskName: textOr(input.TaskName, service.taskName),
+    TaskName: nonEmptyOr(input.TaskName, service.taskName),
     SuccessBeforePassing: Math.max(0, input.SuccessBeforePassing ?? 0),
     FailuresBeforeCritical: Math.max(0, input.FailuresBeforeCritical ?? 0),
     FailuresBeforeWarning: Math.max(0, input.FailuresBeforeWarning ?? 0),
     Notes: input.Notes ?? '',
-    OnUpdate: textOr(input.OnUpdate, service.onUpdate),
+    OnUpdate: nonEmptyOr(input.OnUpdate, service.onUpdate),
   }
 }
 
-function checkRestart(
+function canonicalizeCheckRestart(
   shared: Input<CheckRestart> | null | undefined,
   input: Input<CheckRestart> | null | undefined,
 ): CheckRestart | null {
   if (isUnset(shared) && isUnset(input)) return null
   const base = { Limit: 0, Grace: nsFromMs(1_000), IgnoreWarnings: false }
-  if (isUnset(shared)) return fillUnset(base, input)
+  if (isUnset(shared)) return applyDefaults(base, input)
   // Clients send zero and false for what a check does not set.
   const { Limit: limit, Grace, IgnoreWarnings: ignores } = input ?? {}
   const own = { Limit: limit === 0 ? null : limit, Grace, IgnoreWarnings: ignores === true || null }
-  return fillUnset(base, shared, own)
+  return applyDefaults(base, shared, own)
 }
 
-/** These four names are known when the job is registered. */
-function serviceName(given: string | null | undefined, parent: ServiceParent): string {
-  const [job, group] = [inserted(parent.job), inserted(parent.group)]
-  const task = parent.task === undefined ? undefined : inserted(parent.task)
-  const known: Readonly<Record<string, string>> = {
+/** Resolves the four placeholders whose values are known at registration. */
+function resolveServiceName(input: string | null | undefined, parent: ServiceParent): string {
+  const [job, group] = [withoutDollarSigns(parent.job), withoutDollarSigns(parent.group)]
+  const task = parent.task === undefined ? undefined : withoutDollarSigns(parent.task)
+  const placeholders: Readonly<Record<string, string>> = {
     JOB: job,
     TASKGROUP: group,
     TASK: task ?? 'group',
     BASE: `${job}-${group}-${task ?? 'group'}`,
   }
-  const name = textOr(given, task === undefined ? `${job}-${group}` : `${job}-${group}-${task}`)
+  const name = nonEmptyOr(input, task === undefined ? `${job}-${group}` : `${job}-${group}-${task}`)
   return name.replaceAll(
     /\$\{(JOB|TASKGROUP|TASK|BASE)\}/g,
-    (text, reference: string) => known[reference] ?? text,
+    (text, reference: string) => placeholders[reference] ?? text,
   )
 }
 
 /**
- * A name that spells a reference itself must not be resolved when the job is read and sent again.
+ * Removes `$`, so that a job name that looks like a reference is not resolved when the job is
+ * resubmitted.
  */
-function inserted(name: string): string {
+function withoutDollarSigns(name: string): string {
   return name.replaceAll('$', '')
 }
 
-function serviceProvider(given: string | null | undefined): string {
-  const provider = textOr(given, SERVICE_PROVIDER)
+function canonicalProvider(input: string | null | undefined): string {
+  const provider = nonEmptyOr(input, SERVICE_PROVIDER)
   return provider === SERVICE_PROVIDER_ALIAS ? SERVICE_PROVIDER : provider
 }

@@ -31,7 +31,7 @@ function taskOf(input: Input<Task>, job: Input<Job> = {}): Task {
   return task
 }
 
-test('canonical task: an empty one has every field', () => {
+test('canonical task: empty input yields all fields', () => {
   const task = taskOf({ Driver: 'raw_exec' })
   assert.deepEqual(task, {
     Name: 't',
@@ -90,7 +90,7 @@ for (const { name, input, cpu, cores } of resourceCases)
     assert.deepEqual([Resources.CPU, Resources.Cores], [cpu, cores])
   })
 
-test('canonical task: its restart policy goes over that of its group', () => {
+test('canonical task: restart policy overrides the group', () => {
   const group = groupOf({
     RestartPolicy: { Attempts: 5, Mode: 'delay' },
     Tasks: [{ RestartPolicy: { Attempts: 1 } }],
@@ -98,7 +98,7 @@ test('canonical task: its restart policy goes over that of its group', () => {
   assert.deepEqual(group.Tasks[0]?.RestartPolicy, { ...LONG_RESTART, Attempts: 1, Mode: 'delay' })
 })
 
-test('canonical task: an empty lifecycle is none', () => {
+test('canonical task: empty lifecycle becomes null', () => {
   assert.equal(taskOf({ Lifecycle: { Hook: '', Sidecar: false } }).Lifecycle, null)
   assert.deepEqual(taskOf({ Lifecycle: { Hook: 'prestart' } }).Lifecycle, {
     Hook: 'prestart',
@@ -111,7 +111,7 @@ const artifactCases = [
   { source: 'https://x/a.bin', mode: 'file', dest: 'local/a.bin' },
 ]
 for (const { source, mode, dest } of artifactCases)
-  test(`canonical artifact: mode ${mode} puts it into ${dest}`, () => {
+  test(`canonical artifact: mode ${mode} has destination ${dest}`, () => {
     const [artifact] =
       taskOf({ Artifacts: [{ GetterSource: source, GetterMode: mode }] }).Artifacts ?? []
     assert.equal(artifact?.RelativeDest, dest)

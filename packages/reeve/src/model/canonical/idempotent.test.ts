@@ -4,13 +4,13 @@ import { Job, type Input } from '@reeve/contract'
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { inputOf } from '../../../test/build/input-arbitrary.ts'
-import { jobSpecChanged } from '../job/job-change.ts'
+import { jobSpecChanged } from '../job/job.ts'
 import { validateJob } from '../validation/validate-job.ts'
 import { canonicalizeJob, jobWithDefaults } from './canonicalize-job.ts'
 
 const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }
 
-/** Words that mean something somewhere in a job, and some that mean nothing anywhere. */
+/** Values that are valid somewhere in a job, and some that are valid nowhere. */
 const WORDS = [
   'service batch system sysbatch signal file native fail checks sigterm ${JOB}-x a/b',
   '__proto__ constructor ünï * @daily',
@@ -19,7 +19,7 @@ const texts = fc.constantFrom('', '5 * * * *', ...WORDS)
 // Values of the schema's shape with fields left out or null are Input<Job> by definition.
 const inputs = inputOf(Job, texts) as fc.Arbitrary<Input<Job>>
 
-test('canonical job: doing it twice changes nothing', () => {
+test('canonical job: is idempotent', () => {
   fc.assert(
     fc.property(inputs, (input) => {
       const once = canonicalizeJob(input, DEFAULTS)
@@ -30,13 +30,13 @@ test('canonical job: doing it twice changes nothing', () => {
   )
 })
 
-test('canonical job: it is a job of the contract, and what was read can be sent again', () => {
+test('canonical job: matches the contract and can be resubmitted', () => {
   fc.assert(
     fc.property(inputs, (input) => {
       const job = canonicalizeJob(input, DEFAULTS)
       assert.ok(Value.Check(Job, job), JSON.stringify([...Value.Errors(Job, job)].slice(0, 3)))
       const sent: unknown = JSON.parse(JSON.stringify(job))
-      // JSON of a job is the job.
+      // Proof: parsing the JSON of a job yields a job.
       assert.deepEqual(canonicalizeJob(sent as Input<Job>, DEFAULTS), job)
     }),
     { numRuns: 40, seed: 2 },
@@ -53,7 +53,7 @@ test('job with defaults: registering it stores what registering its source store
   )
 })
 
-test('validation: any job is answered with texts and paths, never with a crash', () => {
+test('validation: any job yields problems, never a crash', () => {
   fc.assert(
     fc.property(inputs, (input) => {
       const { text, list } = validateJob(canonicalizeJob(input, DEFAULTS))

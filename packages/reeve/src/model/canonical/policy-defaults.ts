@@ -10,14 +10,14 @@ import type {
   UpdateStrategy,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { isBatchType } from '../job/job-type.ts'
-import { fillUnset, isUnset, type Layer } from './unset.ts'
+import { isBatchType } from '../job/job.ts'
+import { applyDefaults, isUnset, type PartialInput } from './defaults.ts'
 
 const SECOND_NS = nsFromMs(1_000)
 const MINUTE_NS = 60 * SECOND_NS
 const HOUR_NS = 60 * MINUTE_NS
 
-const UPDATE: UpdateStrategy = {
+const UPDATE_DEFAULTS: UpdateStrategy = {
   Stagger: 30 * SECOND_NS,
   MaxParallel: 1,
   HealthCheck: 'checks',
@@ -41,23 +41,27 @@ const NO_UPDATE: UpdateStrategy = {
   Canary: 0,
 }
 
-const MIGRATE: MigrateStrategy = {
+const MIGRATE_DEFAULTS: MigrateStrategy = {
   MaxParallel: 1,
   HealthCheck: 'checks',
   MinHealthyTime: 10 * SECOND_NS,
   HealthyDeadline: 5 * MINUTE_NS,
 }
 
-const SERVICE_RESTART: RestartPolicy = {
+const SERVICE_RESTART_DEFAULTS: RestartPolicy = {
   Attempts: 2,
   Interval: 30 * MINUTE_NS,
   Delay: 15 * SECOND_NS,
   Mode: 'fail',
   RenderTemplates: false,
 }
-const BATCH_RESTART: RestartPolicy = { ...SERVICE_RESTART, Attempts: 3, Interval: 24 * HOUR_NS }
+const BATCH_RESTART_DEFAULTS: RestartPolicy = {
+  ...SERVICE_RESTART_DEFAULTS,
+  Attempts: 3,
+  Interval: 24 * HOUR_NS,
+}
 
-const SERVICE_RESCHEDULE: ReschedulePolicy = {
+const SERVICE_RESCHEDULE_DEFAULTS: ReschedulePolicy = {
   Attempts: 0,
   Interval: 0,
   Delay: 30 * SECOND_NS,
@@ -65,7 +69,7 @@ const SERVICE_RESCHEDULE: ReschedulePolicy = {
   MaxDelay: HOUR_NS,
   Unlimited: true,
 }
-const BATCH_RESCHEDULE: ReschedulePolicy = {
+const BATCH_RESCHEDULE_DEFAULTS: ReschedulePolicy = {
   Attempts: 1,
   Interval: 24 * HOUR_NS,
   Delay: 5 * SECOND_NS,
@@ -82,9 +86,9 @@ const NO_RESCHEDULE: ReschedulePolicy = {
   Unlimited: false,
 }
 
-const EPHEMERAL_DISK: EphemeralDisk = { Sticky: false, SizeMB: 300, Migrate: false }
+const EPHEMERAL_DISK_DEFAULTS: EphemeralDisk = { Sticky: false, SizeMB: 300, Migrate: false }
 
-const DISCONNECT: DisconnectStrategy = {
+const DISCONNECT_DEFAULTS: DisconnectStrategy = {
   LostAfter: 0,
   StopOnClientAfter: null,
   Replace: true,
@@ -92,76 +96,86 @@ const DISCONNECT: DisconnectStrategy = {
 }
 
 /** Sources of a group's policies: its own blocks override those of its job. */
-export interface PolicyLayers {
+export interface PolicyInputs {
   readonly type: string
   readonly job: Input<Job>
   readonly group: Input<TaskGroup>
 }
 
-export function restartPolicy({ type, group }: PolicyLayers): RestartPolicy {
-  const base = isBatchType(type) ? BATCH_RESTART : SERVICE_RESTART
-  return fillUnset(base, group.RestartPolicy)
+export function canonicalizeRestart({ type, group }: PolicyInputs): RestartPolicy {
+  const base = isBatchType(type) ? BATCH_RESTART_DEFAULTS : SERVICE_RESTART_DEFAULTS
+  return applyDefaults(base, group.RestartPolicy)
 }
 
 /**
  * Returns the reschedule policy. None for system types, unless the job sets one, which validation
  * rejects.
  */
-export function reschedulePolicy({ type, job, group }: PolicyLayers): ReschedulePolicy | null {
+export function canonicalizeReschedule({
+  type,
+  job,
+  group,
+}: PolicyInputs): ReschedulePolicy | null {
   const base =
-    type === 'service' ? SERVICE_RESCHEDULE : type === 'batch' ? BATCH_RESCHEDULE : undefined
+    type === 'service'
+      ? SERVICE_RESCHEDULE_DEFAULTS
+      : type === 'batch'
+        ? BATCH_RESCHEDULE_DEFAULTS
+        : undefined
   if (base === undefined && isUnset(job.Reschedule) && isUnset(group.ReschedulePolicy)) return null
-  return fillUnset(base ?? NO_RESCHEDULE, job.Reschedule, group.ReschedulePolicy)
+  return applyDefaults(base ?? NO_RESCHEDULE, job.Reschedule, group.ReschedulePolicy)
 }
 
-export function migrateStrategy({ type, job, group }: PolicyLayers): MigrateStrategy | null {
+export function canonicalizeMigrate({ type, job, group }: PolicyInputs): MigrateStrategy | null {
   if (type !== 'service' && isUnset(job.Migrate) && isUnset(group.Migrate)) return null
-  return fillUnset(MIGRATE, job.Migrate, group.Migrate)
+  return applyDefaults(MIGRATE_DEFAULTS, job.Migrate, group.Migrate)
 }
 
-export function updateStrategy({ type, job, group }: PolicyLayers): UpdateStrategy | null {
+export function canonicalizeUpdate({ type, job, group }: PolicyInputs): UpdateStrategy | null {
   const inherited = inheritedUpdate(job)
-  const given = inherited !== undefined || !isUnset(group.Update)
-  return given || hasUpdates(type) ? fillUnset(UPDATE, inherited, group.Update) : null
+  const isSet = inherited !== undefined || !isUnset(group.Update)
+  return isSet || usesUpdates(type) ? applyDefaults(UPDATE_DEFAULTS, inherited, group.Update) : null
 }
 
 /** Returns the update block of the job itself with its defaults. */
 export function jobUpdate(type: string, job: Input<Job>): UpdateStrategy | null {
   const inherited = inheritedUpdate(job)
-  return inherited !== undefined || hasUpdates(type) ? fillUnset(UPDATE, inherited) : null
+  return inherited !== undefined || usesUpdates(type)
+    ? applyDefaults(UPDATE_DEFAULTS, inherited)
+    : null
 }
 
 /** Returns the update block of the job itself, after the rest has been merged into the groups. */
-export function storedJobUpdate(type: string, job: Input<Job>): UpdateStrategy {
+export function jobUpdateBlock(type: string, job: Input<Job>): UpdateStrategy {
   if (isZeroUpdate(job.Update)) return NO_UPDATE
   const inherited = inheritedUpdate(job)
-  if (inherited === undefined && !hasUpdates(type)) return NO_UPDATE
+  if (inherited === undefined && !usesUpdates(type)) return NO_UPDATE
   return {
     ...NO_UPDATE,
-    Stagger: inherited?.Stagger ?? UPDATE.Stagger,
-    MaxParallel: inherited?.MaxParallel ?? UPDATE.MaxParallel,
+    Stagger: inherited?.Stagger ?? UPDATE_DEFAULTS.Stagger,
+    MaxParallel: inherited?.MaxParallel ?? UPDATE_DEFAULTS.MaxParallel,
   }
 }
 
-export function ephemeralDisk({ group }: PolicyLayers): EphemeralDisk {
-  return fillUnset(EPHEMERAL_DISK, group.EphemeralDisk)
+export function canonicalizeEphemeralDisk({ group }: PolicyInputs): EphemeralDisk {
+  return applyDefaults(EPHEMERAL_DISK_DEFAULTS, group.EphemeralDisk)
 }
 
 /** Returns the disconnect block, or the equivalent of the older arguments if it is absent. */
-export function disconnectStrategy({ group }: PolicyLayers): DisconnectStrategy | null {
-  if (!isUnset(group.Disconnect)) return fillUnset(DISCONNECT, group.Disconnect)
+export function canonicalizeDisconnect({ group }: PolicyInputs): DisconnectStrategy | null {
+  if (!isUnset(group.Disconnect)) return applyDefaults(DISCONNECT_DEFAULTS, group.Disconnect)
   const preventReschedule = group.PreventRescheduleOnLost === true
   const lostAfter = group.MaxClientDisconnect
   const stopAfter = group.StopAfterClientDisconnect
   if (!preventReschedule && isUnset(lostAfter) && isUnset(stopAfter)) return null
-  return fillUnset(DISCONNECT, {
+  return applyDefaults(DISCONNECT_DEFAULTS, {
     LostAfter: lostAfter,
     StopOnClientAfter: stopAfter,
     Replace: !preventReschedule,
   })
 }
 
-function hasUpdates(type: string): boolean {
+function usesUpdates(type: string): boolean {
   return type === 'service' || type === 'system'
 }
 
@@ -170,15 +184,15 @@ function hasUpdates(type: string): boolean {
  * its fields, and users resubmit jobs that they have read: an empty `HealthCheck`, which no block
  * can set, marks the other fields as merged into the groups rather than set to zero.
  */
-function inheritedUpdate(job: Input<Job>): Layer<UpdateStrategy> | undefined {
-  const given = job.Update
-  if (given === null || given === undefined || isZeroUpdate(given)) return undefined
-  if (given.HealthCheck !== '') return given
-  return { Stagger: given.Stagger, MaxParallel: given.MaxParallel }
+function inheritedUpdate(job: Input<Job>): PartialInput<UpdateStrategy> | undefined {
+  const update = job.Update
+  if (update === null || update === undefined || isZeroUpdate(update)) return undefined
+  if (update.HealthCheck !== '') return update
+  return { Stagger: update.Stagger, MaxParallel: update.MaxParallel }
 }
 
 /** Reports a block of zeros, as stored for batch jobs, which is not inherited. */
-function isZeroUpdate(update: Layer<UpdateStrategy> | null | undefined): boolean {
+function isZeroUpdate(update: PartialInput<UpdateStrategy> | null | undefined): boolean {
   if (update === null || update === undefined) return false
   return Object.entries(NO_UPDATE).every(([name, zero]) => Reflect.get(update, name) === zero)
 }

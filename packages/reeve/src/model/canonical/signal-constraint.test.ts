@@ -10,11 +10,11 @@ function constraintsOf(...tasks: readonly Input<Task>[]) {
   return canonicalizeJob(input, DEFAULTS).TaskGroups?.[0]?.Constraints
 }
 
-test('signals: a group without any is placed anywhere', () => {
+test('signals: no constraint without signals', () => {
   assert.equal(constraintsOf({ Name: 't' }), null)
 })
 
-test('signals: nodes must have those that its tasks are told by, each named once', () => {
+test('signals: constraint lists each signal once', () => {
   const templates = [
     { ChangeMode: 'signal', ChangeSignal: 'sigusr1' },
     { ChangeMode: 'restart', ChangeSignal: 'SIGUSR2' },

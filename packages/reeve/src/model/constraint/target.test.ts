@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isDeviceTarget, isNodeTarget, isUniqueTarget, targetReader } from './target.ts'
+import { isDeviceTarget, isNodeTarget, isUniqueTarget, targetReader } from './constraint.ts'
 
 const node = {
   ID: '5e1c8f2a-0000-4000-8000-000000000001',
@@ -35,11 +35,11 @@ for (const [target, value] of cases)
     assert.equal(targetReader(target)(node), value)
   })
 
-test('target: a node without meta answers nothing for it', () => {
+test('target: node without meta has no value', () => {
   assert.equal(targetReader('${meta.rack}')({ ...node, Meta: null }), undefined)
 })
 
-test('target: which references nodes and devices answer', () => {
+test('target: references of nodes and devices', () => {
   const known = ['${attr.a}', '${meta.b}', '${node.class}'].map(isNodeTarget)
   assert.deepEqual(known, [true, true, true])
   const none = ['${attr.}', '${node.cpu}', '${device.type}', 'attr.a', '${env.A}'].map(isNodeTarget)
@@ -48,7 +48,7 @@ test('target: which references nodes and devices answer', () => {
   assert.deepEqual(device, [true, true, false])
 })
 
-test('target: which references nodes of one class may differ in', () => {
+test('target: references that are unique to nodes', () => {
   const unique = ['${node.unique.id}', '${attr.unique.hostname}', '${meta.unique.x}']
   assert.deepEqual(unique.map(isUniqueTarget), [true, true, true])
   assert.deepEqual(['${attr.kernel.name}', 'unique.'].map(isUniqueTarget), [false, false])

@@ -4,9 +4,14 @@ import type { DeploymentGroupState } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { progressDue } from './deadline.ts'
-import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
-import { pauseDeployment, resumeDeployment } from './pause.ts'
+import {
+  newDeployment,
+  newGroupState,
+  pauseDeployment,
+  progressDeadlines,
+  resumeDeployment,
+  withGroupStates,
+} from './deployment.ts'
 
 const job = aJob()
 const plain = newGroupState(job.TaskGroups[0]?.Update ?? assert.fail())
@@ -41,24 +46,24 @@ for (const { name, group, want } of due)
   test(`progress: ${name} ${want ? 'must' : 'need not'} go on`, () => {
     const deployment = aDeployment({ ...group, RequireProgressBy: DUE })
     const wanted = want ? [{ group: 'app', dueMs: NOW_MS + MINUTE_MS }] : []
-    assert.deepEqual(progressDue(deployment, unread), wanted)
+    assert.deepEqual(progressDeadlines(deployment, unread), wanted)
   })
 
-test('progress: before anything is placed there is no deadline, nor while it is paused', () => {
-  assert.deepEqual(progressDue(aDeployment({ DesiredTotal: 1 }), unread), [])
+test('progress: no deadline before placement or while paused', () => {
+  assert.deepEqual(progressDeadlines(aDeployment({ DesiredTotal: 1 }), unread), [])
   const deployment = aDeployment({ DesiredTotal: 1, RequireProgressBy: DUE })
   const paused = pauseDeployment(deployment, NOW_MS)
-  assert.deepEqual(progressDue(paused, unread), [])
+  assert.deepEqual(progressDeadlines(paused, unread), [])
   assert.deepEqual([paused.Status, paused.StatusDescription], ['paused', 'Deployment is paused'])
   const resumed = resumeDeployment(paused, NOW_MS + 90_000)
-  assert.deepEqual(progressDue(resumed, unread), [{ group: 'app', dueMs: NOW_MS + 150_000 }])
+  assert.deepEqual(progressDeadlines(resumed, unread), [{ group: 'app', dueMs: NOW_MS + 150_000 }])
   assert.deepEqual(
     [resumed.Status, resumed.StatusDescription],
     ['running', 'Deployment is running'],
   )
 })
 
-// Counters that suffice: one of four was healthy, and was drained and replaced by a healthy one
+// Sufficient counters: one of four healthy allocations was drained and replaced by a healthy one
 
 const sufficient = { DesiredTotal: 4, PlacedAllocs: 5, HealthyAllocs: 4, RequireProgressBy: DUE }
 const LATER_MS = NOW_MS + 10 * MINUTE_MS
@@ -105,7 +110,7 @@ for (const { name, row, dueMs } of waited)
   test(`progress: counters suffice; ${name} is ${dueMs === undefined ? 'not ' : ''}waited for`, () => {
     const wanted = dueMs === undefined ? [] : [{ group: 'app', dueMs }]
     assert.deepEqual(
-      progressDue(aDeployment(sufficient), () => [row]),
+      progressDeadlines(aDeployment(sufficient), () => [row]),
       wanted,
     )
   })

@@ -4,9 +4,13 @@ import type { DeploymentGroupState } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
-import { pauseDeployment } from './pause.ts'
-import { groupsOnTrial, promoteGroups, promotesNow, promotionProblems } from './promotion.ts'
+import { newDeployment, newGroupState, pauseDeployment, withGroupStates } from './deployment.ts'
+import {
+  groupsAwaitingPromotion,
+  promoteGroups,
+  shouldAutoPromote,
+  promotionProblems,
+} from './promotion.ts'
 
 const job = aJob()
 const plain = newGroupState(job.TaskGroups[0]?.Update ?? assert.fail())
@@ -59,7 +63,7 @@ for (const { name, rows, have } of lots)
     const want = have === 2 ? [] : [`Task group "g0" has ${have}/2 healthy allocations`]
     assert.deepEqual(promotionProblems(deployment, ['g0'], finder(rows)), want)
     const willing = aDeployment({ ...trial, AutoPromote: true })
-    assert.equal(promotesNow(willing, finder(rows)), have === 2)
+    assert.equal(shouldAutoPromote(willing, finder(rows)), have === 2)
   })
 
 const healthy = finder([canary(1, true), canary(2, true)])
@@ -81,17 +85,17 @@ const willing: readonly {
 ]
 for (const { name, groups, want } of willing)
   test(`automatic promotion: ${name}`, () => {
-    assert.equal(promotesNow(aDeployment(...groups), healthy), want)
+    assert.equal(shouldAutoPromote(aDeployment(...groups), healthy), want)
   })
 
-test('automatic promotion: one that is paused promotes nothing', () => {
-  assert.equal(promotesNow(pauseDeployment(aDeployment(auto), NOW_MS), healthy), false)
+test('automatic promotion: not while paused', () => {
+  assert.equal(shouldAutoPromote(pauseDeployment(aDeployment(auto), NOW_MS), healthy), false)
 })
 
-test('promotion: a promoted group has its whole time again, others are left alone', () => {
+test('promotion: restarts the deadline of promoted groups only', () => {
   const timed = { ...trial, RequireProgressBy: DUE }
   const deployment = aDeployment(timed, timed)
-  assert.deepEqual(groupsOnTrial(deployment), ['g0', 'g1'])
+  assert.deepEqual(groupsAwaitingPromotion(deployment), ['g0', 'g1'])
   const laterMs = NOW_MS + 30_000
   const one = promoteGroups(deployment, ['g0'], laterMs)
   assert.deepEqual(
@@ -100,6 +104,6 @@ test('promotion: a promoted group has its whole time again, others are left alon
   )
   assert.equal(one.TaskGroups['g1'], deployment.TaskGroups['g1'])
   assert.equal(one.StatusDescription, 'Deployment is running but requires manual promotion')
-  const both = promoteGroups(one, groupsOnTrial(one), laterMs)
+  const both = promoteGroups(one, groupsAwaitingPromotion(one), laterMs)
   assert.equal(both.StatusDescription, 'Deployment is running')
 })

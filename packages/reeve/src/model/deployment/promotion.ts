@@ -1,21 +1,25 @@
 import type { Deployment, DeploymentGroupState } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { isTerminal } from '../allocation/terminal.ts'
-import { withFreshDeadline } from './deadline.ts'
-import { awaitsPromotion, promotesItself, runningText } from './deployment-status.ts'
-import { groupStateOf, withGroupStates } from './new-deployment.ts'
+import { type AllocationRow, isTerminal } from '../allocation/allocation-row.ts'
+import {
+  awaitsPromotion,
+  groupStateOf,
+  isAutoPromote,
+  resetProgressDeadline,
+  runningDescription,
+  withGroupStates,
+} from './deployment.ts'
 
 export type FindAllocation = (id: string) => AllocationRow | undefined
 
 /** Returns the groups with canaries that are not promoted, sorted by name. */
-export function groupsOnTrial({ TaskGroups }: Deployment): readonly string[] {
+export function groupsAwaitingPromotion({ TaskGroups }: Deployment): readonly string[] {
   return Object.entries(TaskGroups)
-    .filter(([, state]) => isOnTrial(state))
+    .filter(([, state]) => isAwaitingPromotion(state))
     .map(([name]) => name)
 }
 
-function isOnTrial(state: DeploymentGroupState): boolean {
+function isAwaitingPromotion(state: DeploymentGroupState): boolean {
   return state.DesiredCanaries > 0 && !state.Promoted
 }
 
@@ -23,13 +27,14 @@ function isOnTrial(state: DeploymentGroupState): boolean {
 export function healthyCanaries(
   deployment: Deployment,
   group: string,
-  find: FindAllocation,
+  findAllocation: FindAllocation,
 ): readonly AllocationRow[] {
   const ids = groupStateOf(deployment, group)?.PlacedCanaries ?? []
   return ids.flatMap((id) => {
-    const row = find(id)
-    const counts = row !== undefined && !isTerminal(row) && row.DeploymentStatus?.Healthy === true
-    return counts ? [row] : []
+    const row = findAllocation(id)
+    const isHealthy =
+      row !== undefined && !isTerminal(row) && row.DeploymentStatus?.Healthy === true
+    return isHealthy ? [row] : []
   })
 }
 
@@ -37,12 +42,14 @@ export function healthyCanaries(
 export function promotionProblems(
   deployment: Deployment,
   groups: readonly string[],
-  find: FindAllocation,
+  findAllocation: FindAllocation,
 ): readonly string[] {
   return groups.flatMap((group) => {
-    const need = groupStateOf(deployment, group)?.DesiredCanaries ?? 0
-    const have = healthyCanaries(deployment, group, find).length
-    return have < need ? [`Task group "${group}" has ${have}/${need} healthy allocations`] : []
+    const requiredCount = groupStateOf(deployment, group)?.DesiredCanaries ?? 0
+    const healthyCount = healthyCanaries(deployment, group, findAllocation).length
+    return healthyCount < requiredCount
+      ? [`Task group "${group}" has ${healthyCount}/${requiredCount} healthy allocations`]
+      : []
   })
 }
 
@@ -50,16 +57,16 @@ export function promotionProblems(
  * Reports whether the deployment promotes its canaries automatically now: every group with canaries
  * has `auto_promote`, and all of them are healthy.
  */
-export function promotesNow(deployment: Deployment, find: FindAllocation): boolean {
+export function shouldAutoPromote(deployment: Deployment, findAllocation: FindAllocation): boolean {
   if (deployment.Status !== 'running') return false
-  if (!awaitsPromotion(deployment) || !promotesItself(deployment)) return false
-  const groups = groupsOnTrial(deployment)
+  if (!awaitsPromotion(deployment) || !isAutoPromote(deployment)) return false
+  const groups = groupsAwaitingPromotion(deployment)
   // Checked first: the counters are cheap and nearly always decide.
-  const mayBe = groups.every((group) => {
+  const haveEnoughHealthy = groups.every((group) => {
     const state = groupStateOf(deployment, group)
     return state !== undefined && state.HealthyAllocs >= state.DesiredCanaries
   })
-  return mayBe && promotionProblems(deployment, groups, find).length === 0
+  return haveEnoughHealthy && promotionProblems(deployment, groups, findAllocation).length === 0
 }
 
 /** Returns the deployment with these groups promoted and their progress deadlines restarted. */
@@ -71,12 +78,13 @@ export function promoteGroups(
   const states = groups.flatMap((group) => {
     const state = groupStateOf(deployment, group)
     if (state === undefined) return []
-    return [[group, { ...withFreshDeadline(state, timeMs), Promoted: true }] as const]
+    return [[group, { ...resetProgressDeadline(state, timeMs), Promoted: true }] as const]
   })
   const next = withGroupStates(deployment, new Map(states))
   return {
     ...next,
-    StatusDescription: next.Status === 'running' ? runningText(next) : next.StatusDescription,
+    StatusDescription:
+      next.Status === 'running' ? runningDescription(next) : next.StatusDescription,
     ModifyTime: nsFromMs(timeMs),
   }
 }

@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { ClientStatus } from '@reeve/contract'
 import { anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
-import { reportedHealth } from './reported-health.ts'
+import { mergeReportedHealth } from './deployment-health.ts'
 
 const status = (Healthy: boolean | null, fields = {}) => ({
   Healthy,
@@ -47,37 +47,43 @@ for (const { name, was, said, client = 'running', want } of cases)
       DeploymentID: anId('any', 1),
       DeploymentStatus: was === undefined ? undefined : status(was),
     })
-    const health = reportedHealth({
+    const health = mergeReportedHealth({
       row,
       clientStatus: client,
-      status: said === undefined ? undefined : status(said),
+      reportedStatus: said === undefined ? undefined : status(said),
       index: 9,
       timeMs: NOW_MS,
     })
     assert.equal(health?.Healthy, want)
   })
 
-test('reported health: without a deployment a failure says nothing about health', () => {
+test('reported health: failure without a deployment has no health', () => {
   const row = anAllocation()
-  const report = { row, clientStatus: 'failed', status: null, index: 9, timeMs: NOW_MS } as const
-  assert.equal(reportedHealth(report), undefined)
+  const report = {
+    row,
+    clientStatus: 'failed',
+    reportedStatus: null,
+    index: 9,
+    timeMs: NOW_MS,
+  } as const
+  assert.equal(mergeReportedHealth(report), undefined)
 })
 
-test('reported health: a node neither makes canaries nor moves the time ahead', () => {
+test('reported health: node cannot set canary or future times', () => {
   const row = anAllocation({
     DeploymentID: anId('any', 1),
     DeploymentStatus: status(null, { Canary: true }),
   })
   const said = status(true, { Canary: false, Timestamp: isoFromMs(NOW_MS + 5_000) })
   const report = { row, clientStatus: 'running', index: 9, timeMs: NOW_MS } as const
-  assert.deepEqual(reportedHealth({ ...report, status: said }), {
+  assert.deepEqual(mergeReportedHealth({ ...report, reportedStatus: said }), {
     Healthy: true,
     Timestamp: isoFromMs(NOW_MS),
     Canary: true,
     ModifyIndex: 9,
   })
   assert.equal(
-    reportedHealth({ ...report, status: status(true) })?.Timestamp,
+    mergeReportedHealth({ ...report, reportedStatus: status(true) })?.Timestamp,
     isoFromMs(NOW_MS - 1_000),
   )
 })

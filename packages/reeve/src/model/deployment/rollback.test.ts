@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aJob } from '../../../test/build/index.ts'
-import { decideRollback, isRolledOutBy } from './rollback.ts'
+import { decideRollback, isCurrentDeployment } from './deployment.ts'
 
 const version = (Version: number, fields: Partial<Job> = {}): Job => ({
   ...aJob(),
@@ -65,5 +65,5 @@ const jobs = [
 ]
 for (const { name, job, want } of jobs)
   test(`rollback: a job that is ${name} is ${want ? '' : 'not '}rolled out by the deployment`, () => {
-    assert.equal(isRolledOutBy(rolledOut, job), want)
+    assert.equal(isCurrentDeployment(rolledOut, job), want)
   })

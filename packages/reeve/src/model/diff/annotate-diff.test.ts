@@ -55,7 +55,7 @@ for (const [updates, names] of UPDATES)
   test(`plan diff: a group says ${JSON.stringify(names)}`, () =>
     assert.deepEqual(annotated(aJob(), aJob(), updates).TaskGroups?.[0]?.Updates, names))
 
-test('plan diff: a group that the plan does not name says nothing', () => {
+test('plan diff: no updates for groups without a plan', () => {
   const job = aJob({ groups: [aGroup({ Name: 'constructor' })] })
   assert.equal(annotated(job, job).TaskGroups?.[0]?.Updates, null)
 })
@@ -76,7 +76,7 @@ function taskAnnotations(diff: JobDiff): readonly (readonly string[] | null)[] {
   )
 }
 
-test('plan diff: the tasks of a new group are created, of a group that goes destroyed', () => {
+test('plan diff: tasks of added and removed groups', () => {
   assert.deepEqual(taskAnnotations(annotated(undefined, aJob())), [['forces create']])
   assert.deepEqual(taskAnnotations(annotated(aJob(), undefined)), [['forces destroy']])
 })
@@ -112,7 +112,7 @@ for (const [name, fields, annotation] of TASKS)
     assert.deepEqual(taskAnnotations(diff), [[annotation]])
   })
 
-test('plan diff: a task that is new to its group replaces the allocation', () => {
+test('plan diff: added task replaces the allocation', () => {
   const after = ofGroup({ Tasks: [aTask(), aTask({ Name: 'side' })] })
   assert.deepEqual(taskAnnotations(annotated(ofGroup({}), after)), [
     null,

@@ -6,7 +6,7 @@ import type {
   TaskDiff,
   TaskGroupDiff,
 } from '@reeve/contract'
-import { isChange } from './compare.ts'
+import { hasChanges } from './compare.ts'
 
 export interface DiffAnnotations {
   /** Changes that a plan makes to the allocations of each group. */
@@ -64,7 +64,7 @@ function annotateGroup(group: TaskGroupDiff, { desiredUpdates }: DiffAnnotations
   const updates = Object.hasOwn(desiredUpdates, group.Name) ? desiredUpdates[group.Name] : undefined
   return {
     ...group,
-    Fields: group.Fields?.map(annotateCount) ?? null,
+    Fields: group.Fields?.map(annotateCountField) ?? null,
     Tasks: group.Tasks?.map((task) => annotateTask(task, group)) ?? null,
     Updates: updates === undefined ? null : updateCounts(updates),
   }
@@ -78,30 +78,33 @@ function updateCounts(updates: DesiredUpdates): Readonly<Record<string, number>>
   )
 }
 
-function annotateCount(field: FieldDiff): FieldDiff {
-  if (field.Name !== 'Count' || !isChange(field)) return field
+function annotateCountField(field: FieldDiff): FieldDiff {
+  if (field.Name !== 'Count' || !hasChanges(field)) return field
   const isMore = Number(field.New) > Number(field.Old)
   return { ...field, Annotations: [isMore ? 'forces create' : 'forces destroy'] }
 }
 
 function annotateTask(task: TaskDiff, group: TaskGroupDiff): TaskDiff {
-  if (!isChange(task)) return task
-  return { ...task, Annotations: [consequenceOf(task, group)] }
+  if (!hasChanges(task)) return task
+  return { ...task, Annotations: [taskAnnotation(task, group)] }
 }
 
-function consequenceOf(task: TaskDiff, group: TaskGroupDiff): string {
+function taskAnnotation(task: TaskDiff, group: TaskGroupDiff): string {
   if (group.Type === 'Added') return 'forces create'
   if (group.Type === 'Deleted') return 'forces destroy'
   const isInPlace =
     task.Type === 'Edited' &&
-    (task.Fields ?? []).filter(isChange).every(({ Name }) => IN_PLACE_FIELDS.has(Name)) &&
-    (task.Objects ?? []).filter(isChange).every(isInPlaceObject)
+    (task.Fields ?? []).filter(hasChanges).every(({ Name }) => IN_PLACE_FIELDS.has(Name)) &&
+    (task.Objects ?? []).filter(hasChanges).every(isInPlaceObject)
   return isInPlace ? 'forces in-place update' : 'forces create/destroy update'
 }
 
 function isInPlaceObject({ Name, Fields, Objects }: ObjectDiff): boolean {
-  const which = IN_PLACE_OBJECTS.get(Name)
-  if (which === undefined || which === true) return which === true
-  const isDeep = (Objects ?? []).some(isChange)
-  return !isDeep && (Fields ?? []).filter(isChange).every((field) => which.includes(field.Name))
+  const updatable = IN_PLACE_OBJECTS.get(Name)
+  if (updatable === undefined || updatable === true) return updatable === true
+  const hasNestedChanges = (Objects ?? []).some(hasChanges)
+  return (
+    !hasNestedChanges &&
+    (Fields ?? []).filter(hasChanges).every((field) => updatable.includes(field.Name))
+  )
 }

@@ -293,7 +293,7 @@ const TASK_CASES: readonly [string, Input<Task>, Input<Task>, readonly Line[]][]
 for (const [name, before, after, lines] of TASK_CASES)
   test(`diff of a task: shows ${name}`, () => assert.deepEqual(taskLines(before, after), lines))
 
-test('diff: of several of one name those that are equal belong together', () => {
+test('diff: equal entries with one name are matched', () => {
   const service = (PortLabel: string) => ({ Name: 's', PortLabel })
   const before = { Services: [service('a'), service('b'), service('c')] }
   const after = { Services: [service('c'), service('d'), service('a')] }

@@ -7,7 +7,7 @@ import { LIMITS } from '../limits.ts'
 
 // The job
 
-test('diff: the same job has none, and its groups and tasks say so', () => {
+test('diff: equal jobs have no changes', () => {
   assert.deepEqual(diff(aJob(), aJob(), true), {
     Type: 'None',
     ID: 'web',
@@ -26,7 +26,7 @@ test('diff: the same job has none, and its groups and tasks say so', () => {
   })
 })
 
-test('diff: no job at all is nothing', () => {
+test('diff: two absent jobs', () => {
   assert.deepEqual(diff(undefined, undefined), {
     Type: 'None',
     ID: '',
@@ -36,7 +36,7 @@ test('diff: no job at all is nothing', () => {
   })
 })
 
-test('diff: a new job is added with everything that has a value', () => {
+test('diff: added job lists all values', () => {
   const { Type, ID, TaskGroups, ...parts } = diff(undefined, aJob())
   assert.deepEqual([Type, ID], ['Added', 'web'])
   assert.deepEqual(linesOf(parts), [
@@ -55,14 +55,14 @@ test('diff: a new job is added with everything that has a value', () => {
   assert.deepEqual([group?.Type, group?.Tasks?.[0]?.Type], ['Added', 'Added'])
 })
 
-test('diff: a job that goes is deleted with everything that had a value', () => {
+test('diff: deleted job lists all values', () => {
   const { Type, TaskGroups, ...parts } = diff(aJob(), undefined)
   assert.equal(Type, 'Deleted')
   assert.equal(linesOf(parts)[0], '-AllAtOnce false>')
   assert.equal(TaskGroups?.[0]?.Tasks?.[0]?.Type, 'Deleted')
 })
 
-test('diff: what servers write about a job is no change', () => {
+test('diff: server fields are ignored', () => {
   const written: Partial<Job> = {
     Status: 'dead',
     StatusDescription: 'x',
@@ -78,7 +78,7 @@ test('diff: what servers write about a job is no change', () => {
   assert.equal(diff(aJob(), { ...aJob(), ...written }).Type, 'None')
 })
 
-test('diff: two jobs of other ids are not compared', () => {
+test('diff: jobs with different IDs are rejected', () => {
   assert.throws(() => diff(aJob({ ID: 'a' }), aJob({ ID: 'b' })), /versions of one job/)
 })
 
@@ -213,7 +213,7 @@ for (const [name, before, after, lines] of JOB_CASES)
 
 // The context
 
-test('diff with context: what changed shows its other fields too, what did not is left out', () => {
+test('diff with context: changed objects list unchanged fields', () => {
   const before: Input<Job> = { Priority: 1, Datacenters: ['a', 'b'], Meta: { x: 'y' } }
   const after: Input<Job> = { Priority: 1, Datacenters: ['b', 'c'], Meta: { x: 'y' } }
   assert.deepEqual(jobLines(before, after, true), [
@@ -225,14 +225,14 @@ test('diff with context: what changed shows its other fields too, what did not i
   )
 })
 
-test('diff with context: an added object shows its fields without a value as unchanged', () => {
+test('diff with context: empty fields of an added object are unchanged', () => {
   const lines = taskLines({}, { Lifecycle: { Hook: '', Sidecar: true } }, true)
   assert.deepEqual(lines, [['+Lifecycle', ' Hook >', '+Sidecar >true']])
 })
 
 // Groups and tasks
 
-test('diff: groups and tasks are paired and sorted by their name', () => {
+test('diff: groups and tasks are matched and sorted by name', () => {
   const before = aJob({ groups: [aGroup({ Name: 'c' }), aGroup({ Name: 'a' })] })
   const after = aJob({ groups: [aGroup({ Name: 'b' }), aGroup({ Name: 'c', Count: 2 })] })
   const { Type, TaskGroups } = diff(before, after)
@@ -247,7 +247,7 @@ test('diff: groups and tasks are paired and sorted by their name', () => {
   )
 })
 
-test('diff: a change deep in a task is a change of its group and its job', () => {
+test('diff: nested task change marks group and job', () => {
   const job = (User: string): Job => aJob({ groups: [aGroup({ tasks: [aTask({ User })] })] })
   const { Type, TaskGroups } = diff(job('a'), job('b'))
   const [group] = TaskGroups ?? []
@@ -261,7 +261,7 @@ test('diff: a change deep in a task is a change of its group and its job', () =>
 
 const MANY = LIMITS.diffValuesMax
 
-test('diff: a set of too many texts is told as one', () => {
+test('diff: large string set is one value', () => {
   const job = (first: string): Job =>
     aJob({ Datacenters: Array.from({ length: MANY }, (_none, i) => `${first}${i}`) })
   const [object] = diff(job('a'), job('b')).Objects ?? []
@@ -272,7 +272,7 @@ test('diff: a set of too many texts is told as one', () => {
   assert.match(object?.Fields?.[0]?.Old ?? '', /^\["a0","a1",/)
 })
 
-test('diff: a structure of too many leaves, or of endless paths, is told as one', () => {
+test('diff: large structure is one value', () => {
   const key = 'k'.repeat(10_000)
   for (const [Config, Other] of [
     [{ a: Array.from({ length: MANY }, () => 1) }, { a: [1] }],
@@ -284,14 +284,14 @@ test('diff: a structure of too many leaves, or of endless paths, is told as one'
   }
 })
 
-test('diff: maps of too many entries are told as one', () => {
+test('diff: large map is one value', () => {
   const meta = (value: string) =>
     Object.fromEntries(Array.from({ length: MANY }, (_none, i) => [`k${i}`, value]))
   const [line] = jobLines({ Meta: meta('a') }, { Meta: meta('b') })
   assert.match(String(line), /^~Meta \{"k0":"a"/)
 })
 
-test('diff: of too many tasks and objects the last are told by their name', () => {
+test('diff: tasks beyond the limit are listed by name', () => {
   const tasks = (User: string) =>
     Array.from({ length: MANY / 25 }, (_none, i) => aTask({ Name: `t${i}`, User }))
   const [group] =

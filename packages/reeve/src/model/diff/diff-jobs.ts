@@ -4,18 +4,17 @@ import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isEqual } from '../deep-equal.ts'
 import {
-  changeOf,
+  diffTypeOf,
   compareRecords,
-  isChange,
+  hasChanges,
   listOrNull,
-  type Parts,
-  type Sides,
+  type DiffParts,
+  type BeforeAfter,
+  newDiffBudget,
+  type DiffBudget,
 } from './compare.ts'
-import { newDetail, type Detail } from './detail.ts'
-import { GROUP } from './group-rules.ts'
-import { JOB } from './job-rules.ts'
+import { GROUP, JOB, TASK } from './job-rules.ts'
 import type { Rules } from './rules.ts'
-import { TASK } from './task-rules.ts'
 
 export interface DiffOptions {
   /** Whether changed objects also list their unchanged fields. */
@@ -42,13 +41,13 @@ export function* diffJobsSteps(
 ): Steps<JobDiff> {
   const ID = after?.ID ?? before?.ID ?? ''
   assert(before === undefined || before.ID === ID, 'a diff is between versions of one job')
-  const detail = newDetail(contextual)
-  const { fields, objects, isChanged } = partsOf(JOB, { before, after }, detail)
+  const detail = newDiffBudget(contextual)
+  const { fields, objects, isChanged } = changedParts(JOB, { before, after }, detail)
   const groups: TaskGroupDiff[] = []
-  for (const sides of byName(before?.TaskGroups, after?.TaskGroups))
+  for (const sides of matchByName(before?.TaskGroups, after?.TaskGroups))
     groups.push(yield* groupDiff(sides, detail))
   return {
-    Type: changeOf({ before, after }, isChanged || groups.some(isChange)),
+    Type: diffTypeOf({ before, after }, isChanged || groups.some(hasChanges)),
     ID,
     Fields: listOrNull(fields),
     Objects: listOrNull(objects),
@@ -56,15 +55,15 @@ export function* diffJobsSteps(
   }
 }
 
-function* groupDiff(sides: Sides<TaskGroup>, detail: Detail): Steps<TaskGroupDiff> {
-  const { fields, objects, isChanged } = partsOf(GROUP, sides, detail)
+function* groupDiff(sides: BeforeAfter<TaskGroup>, detail: DiffBudget): Steps<TaskGroupDiff> {
+  const { fields, objects, isChanged } = changedParts(GROUP, sides, detail)
   const tasks: TaskDiff[] = []
-  for (const task of byName(sides.before?.Tasks, sides.after?.Tasks)) {
+  for (const task of matchByName(sides.before?.Tasks, sides.after?.Tasks)) {
     tasks.push(taskDiff(task, detail))
     yield
   }
   return {
-    Type: changeOf(sides, isChanged || tasks.some(isChange)),
+    Type: diffTypeOf(sides, isChanged || tasks.some(hasChanges)),
     Name: nameOf(sides),
     Fields: listOrNull(fields),
     Objects: listOrNull(objects),
@@ -73,10 +72,10 @@ function* groupDiff(sides: Sides<TaskGroup>, detail: Detail): Steps<TaskGroupDif
   }
 }
 
-function taskDiff(sides: Sides<Task>, detail: Detail): TaskDiff {
-  const { fields, objects, isChanged } = partsOf(TASK, sides, detail)
+function taskDiff(sides: BeforeAfter<Task>, detail: DiffBudget): TaskDiff {
+  const { fields, objects, isChanged } = changedParts(TASK, sides, detail)
   return {
-    Type: changeOf(sides, isChanged),
+    Type: diffTypeOf(sides, isChanged),
     Name: nameOf(sides),
     Fields: listOrNull(fields),
     Objects: listOrNull(objects),
@@ -84,28 +83,28 @@ function taskDiff(sides: Sides<Task>, detail: Detail): TaskDiff {
   }
 }
 
-interface OwnParts extends Parts {
+interface ChangedParts extends DiffParts {
   readonly isChanged: boolean
 }
 
 /** Returns the changed parts; unchanged fields are listed only within objects. */
-function partsOf(rules: Rules, sides: Sides<object>, detail: Detail): OwnParts {
+function changedParts(rules: Rules, sides: BeforeAfter<object>, detail: DiffBudget): ChangedParts {
   const isChanged = !isEqual(sides.before, sides.after)
-  if (!isChanged || !detail.take(Object.keys(rules).length))
+  if (!isChanged || !detail.tryTake(Object.keys(rules).length))
     return { fields: [], objects: [], isChanged }
   const parts = compareRecords(rules, sides, detail)
-  const fields = parts.fields.filter(isChange)
+  const fields = parts.fields.filter(hasChanges)
   return { ...parts, fields, isChanged: fields.length > 0 || parts.objects.length > 0 }
 }
 
-interface Named {
+interface NamedRecord {
   readonly Name: string
 }
 
-function byName<T extends Named>(
+function matchByName<T extends NamedRecord>(
   before: readonly T[] | undefined,
   after: readonly T[] | undefined,
-): readonly Sides<T>[] {
+): readonly BeforeAfter<T>[] {
   const olds = new Map(before?.map((entry) => [entry.Name, entry]))
   const news = new Map(after?.map((entry) => [entry.Name, entry]))
   return [...new Set([...olds.keys(), ...news.keys()])]
@@ -113,6 +112,6 @@ function byName<T extends Named>(
     .map((name) => ({ before: olds.get(name), after: news.get(name) }))
 }
 
-function nameOf({ before, after }: Sides<Named>): string {
+function nameOf({ before, after }: BeforeAfter<NamedRecord>): string {
   return after?.Name ?? before?.Name ?? ''
 }

@@ -6,7 +6,7 @@ import { Value } from 'typebox/value'
 import { changedAt, fullJob, leafPaths } from '../../../test/build/full-job.ts'
 import { inputOf } from '../../../test/build/input-arbitrary.ts'
 import { canonicalizeJob } from '../canonical/canonicalize-job.ts'
-import { jobSpecChanged } from '../job/job-change.ts'
+import { jobSpecChanged } from '../job/job.ts'
 import { diffJobs } from './diff-jobs.ts'
 
 const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }
@@ -32,7 +32,7 @@ function uniqueNames<T extends { readonly Name: string }>(named: readonly T[]): 
   return named.filter(({ Name }) => names.size < names.add(Name).size)
 }
 
-test('diff: of a job and itself is none', () => {
+test('diff: job and itself have no changes', () => {
   fc.assert(
     fc.property(jobs, contexts, (job, contextual) => {
       const copy = structuredClone(job)
@@ -43,7 +43,7 @@ test('diff: of a job and itself is none', () => {
   )
 })
 
-test('diff: the way back is the way there with its signs turned', () => {
+test('diff: reverse diff is inverted', () => {
   fc.assert(
     fc.property(jobs, jobs, contexts, (a, b, contextual) => {
       const there = diffJobs(a, b, { contextual })
@@ -54,7 +54,7 @@ test('diff: the way back is the way there with its signs turned', () => {
   )
 })
 
-test('diff: with one side only everything came or went', () => {
+test('diff: one side only is all added or deleted', () => {
   fc.assert(
     fc.property(jobs, contexts, (job, contextual) => {
       const came = diffJobs(undefined, job, { contextual })
@@ -75,7 +75,7 @@ function typesOf(diff: JobDiff): readonly string[] {
   return [...types].map(([, type = '']) => type)
 }
 
-test('diff: does not depend on the order in which sets and names are written', () => {
+test('diff: order of sets and keys does not matter', () => {
   fc.assert(
     fc.property(jobs, jobs, (a, b) => {
       const straight = diffJobs(a, b, { contextual: true })
@@ -134,7 +134,7 @@ const UNSEEN = [
 const SERVER_BLOCKS =
   /^(Update|Migrate|NodeLosses|Quarantine|Reschedule|SubmittedBy|VersionTag)\..*/
 
-test('diff: sees a change of every field but those that are listed', () => {
+test('diff: every compared field is detected', () => {
   const job = fullJob()
   const unseen = leafPaths(job)
     .filter(([name]) => name !== 'ID')

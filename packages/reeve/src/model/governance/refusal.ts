@@ -1,23 +1,23 @@
 /**
- * How a governance use case says no. `http/v2` alone turns it into a status and an error document;
- * whether something is hidden (`unseen`) or refused is decided by the use case.
+ * Refusal of a governance use case. Only `http/v2` maps it to a status and an error document; the
+ * use case decides whether to hide (`unseen`) or reject.
  */
 export type GovernanceRefusal =
-  /** Not there, or the caller may not know: the same answer. */
+  /** Does not exist, or the caller may not know of it: the same response. */
   | { readonly code: 'unseen' }
-  /** The organization takes no tokens of users. */
+  /** The organization does not accept user tokens. */
   | { readonly code: 'token-refused' }
   | { readonly code: 'forbidden'; readonly detail: string }
   | { readonly code: 'conflict'; readonly detail: string; readonly reason?: RefusalReason }
-  /** A query or member that cannot be meant. */
+  /** Invalid query parameter or document member. */
   | { readonly code: 'malformed'; readonly detail: string; readonly parameter?: string }
-  /** Rules on attributes or relationships, each told by itself. */
+  /** Violated rules on attributes or relationships, one problem each. */
   | {
       readonly code: 'invalid'
       readonly problems: readonly AttributeProblem[]
       readonly reason?: RefusalReason
     }
-  /** It parses and cannot be done. */
+  /** Well-formed but cannot be processed. */
   | {
       readonly code: 'unprocessable'
       readonly detail: string
@@ -26,7 +26,7 @@ export type GovernanceRefusal =
     }
   | { readonly code: 'too-large'; readonly bytesMax: number }
 
-/** Refusals that clients tell apart though they have one status. */
+/** Reasons that distinguish refusals with the same status. */
 export const REFUSAL_REASONS = [
   'project-not-empty',
   'workspace-locked',
@@ -36,25 +36,25 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 export type GovernanceRefusalCode = GovernanceRefusal['code']
 
-/** One broken rule. `detail` begins with the attribute in words. */
+/** One violated rule. `detail` begins with the name of the attribute. */
 export interface AttributeProblem {
-  /** Where in the request: `/data/attributes/name`. */
+  /** JSON pointer in the request, such as `/data/attributes/name`. */
   readonly pointer: string
   readonly detail: string
-  /** `invalid attribute` unless a client matches on another one. */
+  /** Default: `invalid attribute`; others only where clients match on them. */
   readonly title?: string
 }
 
-/** Not there, or not to be known of. */
-export const UNSEEN: GovernanceRefusal = { code: 'unseen' }
+/** Does not exist, or must not be revealed. */
+export const NOT_FOUND: GovernanceRefusal = { code: 'unseen' }
 
-/** A single broken rule. */
-export function invalid(pointer: string, detail: string): GovernanceRefusal {
+/** Creates a refusal with one violated rule. */
+export function invalidAttribute(pointer: string, detail: string): GovernanceRefusal {
   return { code: 'invalid', problems: [{ pointer, detail }] }
 }
 
-/** What a refusal says, for a record that outlasts the request. */
-export function refusalText(refusal: GovernanceRefusal): string {
+/** Returns the message of a refusal, for stored records. */
+export function refusalMessage(refusal: GovernanceRefusal): string {
   if (refusal.code === 'invalid') return refusal.problems.map(({ detail }) => detail).join('; ')
   return 'detail' in refusal ? refusal.detail : refusal.code
 }

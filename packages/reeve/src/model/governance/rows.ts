@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import type { PendingUpload } from './configuration-rows.ts'
+import type { PendingUpload } from './workspace-rows.ts'
 
 /**
  * Governance records as they are stored: camelCase, times in milliseconds, references by ID.

@@ -53,7 +53,7 @@ export interface RunRow {
 /** State of a run that is planned and applied as jobs of this cluster. */
 export interface RunExecution {
   readonly applyId: string
-  /** What queued it; absent in rows of earlier versions, which somebody asked for. */
+  /** What queued the run; absent in rows of earlier versions, which were queued by users. */
   readonly trigger?: v2.RunTriggerReason
   /** Its logs are made of JSON lines; absent in rows of earlier versions, whose logs are. */
   readonly structuredLog?: boolean
@@ -178,7 +178,7 @@ export interface PlanPartRow {
 }
 
 /** Results of the policies of one set. */
-export interface JudgedSetRow {
+export interface PolicySetResultRow {
   readonly id: string
   readonly name: string
   readonly description: string | null
@@ -202,7 +202,7 @@ export interface PolicyCheckRow {
    * Null until the policies are evaluated, which happens before the check itself starts if the
    * previous stage waits for approval.
    */
-  readonly sets: readonly JudgedSetRow[] | null
+  readonly sets: readonly PolicySetResultRow[] | null
   readonly override: OverrideRecord | null
 }
 
@@ -235,7 +235,7 @@ export interface PolicyEvaluationRow {
   readonly updatedMs: number
 }
 
-export interface PolicySetOutcomeRow extends JudgedSetRow {
+export interface PolicySetOutcomeRow extends PolicySetResultRow {
   /** The row's `id` is the outcome's; the set itself may have been deleted. */
   readonly policySetId: string
   readonly organizationId: string

@@ -57,12 +57,12 @@ for (const { name, at, past, problem } of [
     problem: 'a volume has at most 64 constraints',
   },
 ])
-  test(`a volume may have as many ${name} as the limit, and none more`, () => {
+  test(`a volume may have ${name} up to the limit`, () => {
     assert.equal(problemOf(at), undefined)
     assert.equal(problemOf(past), problem)
   })
 
-test('a path of a volume is absolute, short, and has no dots', () => {
+test('volume path is absolute, short and without dot segments', () => {
   assert.equal(isHostPath('/srv/data.d/..x'), true)
   assert.equal(isHostPath(`/${'a'.repeat(255)}`), true)
   for (const path of ['', 'srv', '/srv/..', '/./srv', '/a\nb', `/${'a'.repeat(256)}`])

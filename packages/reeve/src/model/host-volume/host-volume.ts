@@ -9,25 +9,25 @@ import {
   type VolumeCapability,
 } from '@reeve/contract'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { nodeRules } from '../canonical/canonicalize-constraint.ts'
-import { patternInstructions } from '../job/job-size.ts'
+import { canonicalizeConstraints } from '../canonical/canonicalize-blocks.ts'
+import { patternInstructions } from '../job/job.ts'
 import { LIMITS } from '../limits.ts'
 import { isNodePoolName } from '../node/registration-problem.ts'
-import type { NodeRow } from '../node-row.ts'
-import { findingsText } from '../validation/finding.ts'
+import type { NodeRow } from '../node/node.ts'
+import { issuesText } from '../validation/validation-issue.ts'
 import { checkConstraints } from '../validation/validate-constraint.ts'
 
-/** Where a volume comes from: its plugin makes it, or it is a directory that is there. */
+/** Origin of a volume: created by its plugin, or an existing directory that was registered. */
 export type VolumeOrigin = 'created' | 'registered'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
 const PLUGIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 const PATH = /^\/[^\p{Cc}]*$/u
-const DOTS = /(^|\/)\.\.?(\/|$)/
+const DOT_SEGMENT = /(^|\/)\.\.?(\/|$)/
 
-/** Whether a volume can have this path on its node. */
+/** Reports whether the path is valid for a volume on its node. */
 export function isHostPath(path: string): boolean {
-  return path.length <= LIMITS.hostVolumePathCharsMax && PATH.test(path) && !DOTS.test(path)
+  return path.length <= LIMITS.hostVolumePathCharsMax && PATH.test(path) && !DOT_SEGMENT.test(path)
 }
 
 /** Returns a new volume with the defaults of omitted fields. */
@@ -60,7 +60,7 @@ function requestedFields(input: HostVolumeInput) {
   }))
   const parameters = Object.entries(input.Parameters ?? {})
   return {
-    Constraints: nodeRules({ Constraints: input.Constraints }).Constraints,
+    Constraints: canonicalizeConstraints({ Constraints: input.Constraints }).Constraints,
     RequestedCapacityMinBytes: input.RequestedCapacityMinBytes ?? 0,
     RequestedCapacityMaxBytes: input.RequestedCapacityMaxBytes ?? 0,
     RequestedCapabilities: capabilities.length === 0 ? [DEFAULT_CAPABILITY] : capabilities,
@@ -74,23 +74,23 @@ const DEFAULT_CAPABILITY: VolumeCapability = {
 }
 
 /** Fields that cannot be changed after creation. */
-const FIXED = ['Name', 'PluginID', 'NodePool', 'NodeID', 'HostPath'] as const
+const IMMUTABLE_FIELDS = ['Name', 'PluginID', 'NodePool', 'NodeID', 'HostPath'] as const
 
 /** Returns the volume with the requested changes, or the reason why they are rejected. */
-export function changedHostVolume(
-  known: HostVolumeRecord,
+export function updateHostVolume(
+  volume: HostVolumeRecord,
   input: HostVolumeInput,
 ): HostVolumeRecord | string {
-  for (const field of FIXED) {
-    const asked = input[field]
-    if (asked && asked !== known[field])
-      return `${field} of a volume cannot be changed: it is "${known[field]}"`
+  for (const field of IMMUTABLE_FIELDS) {
+    const newValue = input[field]
+    if (newValue && newValue !== volume[field])
+      return `${field} of a volume cannot be changed: it is "${volume[field]}"`
   }
-  const requested = requestedFields({ ...known, ...withoutUnset(input) })
+  const requested = requestedFields({ ...volume, ...withoutUnset(input) })
   const { RequestedCapacityMaxBytes: max } = requested
-  if (max > 0 && max < known.CapacityBytes)
-    return `RequestedCapacityMaxBytes is below the ${known.CapacityBytes} bytes that the volume has`
-  return { ...known, ...requested }
+  if (max > 0 && max < volume.CapacityBytes)
+    return `RequestedCapacityMaxBytes is below the ${volume.CapacityBytes} bytes that the volume has`
+  return { ...volume, ...requested }
 }
 
 function withoutUnset(input: HostVolumeInput): HostVolumeInput {
@@ -99,7 +99,7 @@ function withoutUnset(input: HostVolumeInput): HostVolumeInput {
   )
 }
 
-/** Why a volume cannot be stored; undefined when it can. */
+/** Returns why a volume is invalid; undefined if it is valid. */
 export function hostVolumeProblem(volume: HostVolumeRecord): string | undefined {
   return (
     nameProblem(volume) ??
@@ -144,20 +144,20 @@ function capabilityProblem(capabilities: readonly VolumeCapability[]): string | 
   if (capabilities.length > max) return `a volume has at most ${max} capabilities`
   for (const { AccessMode, AttachmentMode } of capabilities) {
     if (!isOneOf(HOST_VOLUME_ACCESS_MODES, AccessMode))
-      return unknownWord('AccessMode', AccessMode, HOST_VOLUME_ACCESS_MODES)
+      return unknownValue('AccessMode', AccessMode, HOST_VOLUME_ACCESS_MODES)
     if (!isOneOf(VOLUME_ATTACHMENT_MODES, AttachmentMode))
-      return unknownWord('AttachmentMode', AttachmentMode, VOLUME_ATTACHMENT_MODES)
+      return unknownValue('AttachmentMode', AttachmentMode, VOLUME_ATTACHMENT_MODES)
   }
   return undefined
 }
 
-function isOneOf(words: readonly string[], word: string): boolean {
-  return words.includes(word)
+function isOneOf(values: readonly string[], value: string): boolean {
+  return values.includes(value)
 }
 
-function unknownWord(field: string, word: string, words: readonly string[]): string {
-  const shown = JSON.stringify(word.slice(0, LIMITS.shownNameCharsMax))
-  return `${field} ${shown} is unknown: it must be one of ${words.join(', ')}`
+function unknownValue(field: string, value: string, allowed: readonly string[]): string {
+  const quoted = JSON.stringify(value.slice(0, LIMITS.shownNameCharsMax))
+  return `${field} ${quoted} is unknown: it must be one of ${allowed.join(', ')}`
 }
 
 function parameterProblem(parameters: readonly (readonly [string, string])[]): string | undefined {
@@ -188,10 +188,10 @@ function constraintProblem({ Constraints }: HostVolumeRecord): string | undefine
   if (patternInstructions({ Constraints: constraints }) > LIMITS.patternInstructionsMax)
     return `the regular expressions of the constraints have more than ${LIMITS.patternInstructionsMax} instructions together`
   const findings = checkConstraints(constraints, 'Constraints')
-  return findings.length === 0 ? undefined : findingsText(findings)
+  return findings.length === 0 ? undefined : issuesText(findings)
 }
 
-/** What a node says of a volume decides whether it can be used. */
+/** Returns the state of a volume, derived from what its node reports. */
 export function hostVolumeState(
   { ID, Name }: Pick<HostVolumeRecord, 'ID' | 'Name'>,
   node: Pick<NodeRow, 'Status' | 'HostVolumes'> | undefined,
@@ -203,12 +203,12 @@ export function hostVolumeState(
   return found?.ID === ID ? 'ready' : 'pending'
 }
 
-/** The attribute by which a node says that it has a volume plugin. */
+/** Returns the node attribute of a volume plugin. */
 export function volumePluginAttribute(plugin: string): string {
   return `${VOLUME_PLUGIN_ATTRIBUTE.prefix}${plugin}${VOLUME_PLUGIN_ATTRIBUTE.suffix}`
 }
 
-/** The volume plugins that a node has, each with its version. */
+/** Returns the versions of the volume plugins of a node by name. */
 export function volumePluginsOf(
   attributes: Readonly<Record<string, string>>,
 ): ReadonlyMap<string, string> {

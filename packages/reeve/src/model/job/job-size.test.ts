@@ -4,7 +4,7 @@ import type { Input, Job } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
 import { canonicalizeJob, PARSE_DEFAULTS } from '../canonical/canonicalize-job.ts'
 import { LIMITS } from '../limits.ts'
-import { isLargeJob, jobSizeProblem } from './job-size.ts'
+import { isLargeJob, jobSizeProblem } from './job.ts'
 
 const { jobPartsMax, jobEntriesMax } = LIMITS
 
@@ -54,14 +54,14 @@ const cases: readonly (readonly [string, Input<Job>, string | undefined])[] = [
 for (const [name, job, problem] of cases)
   test(`jobSizeProblem: ${name}`, () => assert.equal(jobSizeProblem(job), problem))
 
-test('jobSizeProblem: a job is not too large for its defaults', () => {
+test('jobSizeProblem: defaults do not count', () => {
   const groups = Array.from({ length: jobPartsMax / 2 }, (_, i) => aGroup({ Name: `g${i}` }))
   const job = aJob({ groups })
   assert.equal(jobSizeProblem(job), undefined)
   assert.equal(jobSizeProblem(canonicalizeJob(job, PARSE_DEFAULTS)), undefined)
 })
 
-test('isLargeJob: many parts, or many entries anywhere', () => {
+test('isLargeJob: many groups, tasks or entries', () => {
   for (const [job, isLarge] of [
     [aJob(), false],
     [withGroups(50), false],

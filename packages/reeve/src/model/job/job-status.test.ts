@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { aGroup, aJob } from '../../../test/build/job.ts'
-import { jobStatus, type JobFacts } from './job-status.ts'
+import { jobStatus, type JobStatusInputs } from './job.ts'
 
-const nothing: JobFacts = {
+const nothing: JobStatusInputs = {
   hasActiveDeployment: false,
   hasLiveAllocation: false,
   hasOpenEvaluation: false,
@@ -14,7 +14,7 @@ const nothing: JobFacts = {
 const cases: readonly {
   name: string
   job?: Input<Job>
-  facts?: Partial<JobFacts>
+  facts?: Partial<JobStatusInputs>
   want: string
 }[] = [
   { name: 'a new job waits', want: 'pending' },

@@ -3,22 +3,22 @@ import test from 'node:test'
 import { CLIENT_STATUSES, type ClientStatus } from '@reeve/contract'
 import fc from 'fast-check'
 import { aGroup, aJob } from '../../../test/build/job.ts'
-import { jobStub } from './job-stub.ts'
 import {
+  applyStatusChanges,
+  countChild,
+  jobStub,
   newSummary,
   recountSummary,
-  summarize,
-  withChild,
+  type StatusChange,
   withGroupsOf,
   withQueued,
-  type StatusChange,
 } from './job-summary.ts'
 
 const job = aJob({ groups: [aGroup({ Name: 'a' }), aGroup({ Name: 'b' })] })
 const none = { Queued: 0, Complete: 0, Failed: 0, Running: 0, Starting: 0, Lost: 0, Unknown: 0 }
 
 function counts(changes: readonly Omit<StatusChange, 'group'>[]) {
-  return summarize(
+  return applyStatusChanges(
     newSummary(job),
     changes.map((change) => ({ group: 'a', ...change })),
   ).Summary['a']
@@ -75,51 +75,56 @@ const cases: readonly {
 for (const { name, changes, want } of cases)
   test(`summary: ${name}`, () => assert.deepEqual(counts(changes), { ...none, ...want }))
 
-test('summary: a new allocation takes one from the queue', () => {
+test('summary: new allocation decreases queued', () => {
   const queued = withQueued(newSummary(job), { a: 1, b: 0 })
   assert.equal(queued.Summary['a']?.Queued, 1)
-  const placed = summarize(queued, [
+  const placed = applyStatusChanges(queued, [
     { group: 'a', before: undefined, after: 'pending' },
     { group: 'a', before: undefined, after: 'pending' },
   ])
   assert.deepEqual(placed.Summary['a'], { ...none, Starting: 2 })
 })
 
-test('summary: nothing to change gives back the same', () => {
+test('summary: returns the same object without changes', () => {
   const summary = newSummary(job)
-  assert.equal(summarize(summary, []), summary)
+  assert.equal(applyStatusChanges(summary, []), summary)
   assert.equal(withQueued(summary, { a: 0 }), summary)
   assert.equal(withGroupsOf(summary, job), summary)
-  assert.equal(withChild(summary, 'dead', undefined), summary)
+  assert.equal(countChild(summary, 'dead', undefined), summary)
 })
 
-test('summary: groups are gained, never lost', () => {
-  const summary = summarize(newSummary(job), [{ group: 'a', before: undefined, after: 'running' }])
+test('summary: groups are added, never removed', () => {
+  const summary = applyStatusChanges(newSummary(job), [
+    { group: 'a', before: undefined, after: 'running' },
+  ])
   const next = withGroupsOf(summary, aJob({ groups: [aGroup({ Name: 'c' })] }))
   assert.deepEqual(Object.keys(next.Summary), ['a', 'b', 'c'])
   assert.equal(next.Summary['a']?.Running, 1)
 })
 
-test('summary: a group may have any name', () => {
-  const summary = summarize(newSummary(aJob({ groups: [aGroup({ Name: '__proto__' })] })), [
-    { group: '__proto__', before: undefined, after: 'running' },
-    { group: 'constructor', before: undefined, after: 'running' },
-  ])
+test('summary: group may have any name', () => {
+  const summary = applyStatusChanges(
+    newSummary(aJob({ groups: [aGroup({ Name: '__proto__' })] })),
+    [
+      { group: '__proto__', before: undefined, after: 'running' },
+      { group: 'constructor', before: undefined, after: 'running' },
+    ],
+  )
   assert.deepEqual(Object.keys(summary.Summary), ['__proto__', 'constructor'])
 })
 
-test('summary: children move with their status, and a living one that is deleted is dead', () => {
-  const born = withChild(newSummary(job), undefined, 'pending')
-  const runs = withChild(born, 'pending', 'running')
+test('summary: counts children by status', () => {
+  const born = countChild(newSummary(job), undefined, 'pending')
+  const runs = countChild(born, 'pending', 'running')
   assert.deepEqual(runs.Children, { Pending: 0, Running: 1, Dead: 0 })
-  assert.deepEqual(withChild(runs, 'running', undefined).Children, {
+  assert.deepEqual(countChild(runs, 'running', undefined).Children, {
     Pending: 0,
     Running: 0,
     Dead: 1,
   })
 })
 
-test('summary: counting anew agrees with counting along, for allocations that have not ended', () => {
+test('summary: recount equals incremental counts', () => {
   const live = fc.constantFrom<ClientStatus>(
     ...CLIENT_STATUSES.filter((status) => status !== 'complete' && status !== 'failed'),
   )
@@ -128,7 +133,8 @@ test('summary: counting anew agrees with counting along, for allocations that ha
       const along = lives.reduce(
         (summary, statuses) =>
           statuses.reduce(
-            (sum, after, i) => summarize(sum, [{ group: 'a', before: statuses[i - 1], after }]),
+            (sum, after, i) =>
+              applyStatusChanges(sum, [{ group: 'a', before: statuses[i - 1], after }]),
             summary,
           ),
         newSummary(job),
@@ -143,7 +149,7 @@ test('summary: counting anew agrees with counting along, for allocations that ha
   )
 })
 
-test('job stub: every field; meta only on demand', () => {
+test('job stub: all fields; meta on request', () => {
   const stub = jobStub(aJob({ Meta: { team: 'core' }, Periodic: {} }), undefined)
   assert.equal(stub.Periodic, true)
   assert.equal(stub.ParameterizedJob, false)

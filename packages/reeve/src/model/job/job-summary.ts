@@ -3,10 +3,12 @@ import type {
   Job,
   JobChildrenSummary,
   JobStatus,
+  JobStub,
   JobSummary,
   TaskGroupSummary,
 } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
+import { isParameterized } from './job.ts'
 
 const NO_ALLOCATIONS: TaskGroupSummary = {
   Queued: 0,
@@ -18,19 +20,19 @@ const NO_ALLOCATIONS: TaskGroupSummary = {
   Unknown: 0,
 }
 
-type Bucket = Exclude<keyof TaskGroupSummary, 'Queued'>
+type SummaryCount = Exclude<keyof TaskGroupSummary, 'Queued'>
 
-const bucketOf = {
+const COUNT_BY_STATUS = {
   pending: 'Starting',
   running: 'Running',
   complete: 'Complete',
   failed: 'Failed',
   lost: 'Lost',
   unknown: 'Unknown',
-} as const satisfies Record<ClientStatus, Bucket>
+} as const satisfies Record<ClientStatus, SummaryCount>
 
 /** Counts that never decrease: completed and failed allocations stay so. */
-const CUMULATIVE: readonly Bucket[] = ['Complete', 'Failed']
+const CUMULATIVE_COUNTS: readonly SummaryCount[] = ['Complete', 'Failed']
 
 /**
  * Returns the summary of a job without allocations, new or registered again, with all its groups.
@@ -49,11 +51,11 @@ export function newSummary(job: Job): JobSummary {
 
 /** Adds the new groups of the job with zero counts; removed groups keep their counts. */
 export function withGroupsOf(summary: JobSummary, job: Job): JobSummary {
-  const gained = job.TaskGroups.filter((group) => !Object.hasOwn(summary.Summary, group.Name))
-  if (gained.length === 0) return summary
+  const newGroups = job.TaskGroups.filter((group) => !Object.hasOwn(summary.Summary, group.Name))
+  if (newGroups.length === 0) return summary
   return withGroups(
     summary,
-    gained.map((group) => [group.Name, NO_ALLOCATIONS]),
+    newGroups.map((group) => [group.Name, NO_ALLOCATIONS]),
   )
 }
 
@@ -66,25 +68,32 @@ export interface StatusChange {
 }
 
 /** Returns the updated summary, at a cost independent of the number of allocations. */
-export function summarize(summary: JobSummary, changes: readonly StatusChange[]): JobSummary {
+export function applyStatusChanges(
+  summary: JobSummary,
+  changes: readonly StatusChange[],
+): JobSummary {
   const counts = new Map<string, Record<keyof TaskGroupSummary, number>>()
   for (const change of changes) {
     const group = counts.get(change.group) ?? { ...groupCounts(summary, change.group) }
     counts.set(change.group, group)
-    count(group, change)
+    countStatusChange(group, change)
   }
   return counts.size === 0 ? summary : withGroups(summary, [...counts])
 }
 
-function count(group: Record<keyof TaskGroupSummary, number>, change: StatusChange): void {
+function countStatusChange(
+  group: Record<keyof TaskGroupSummary, number>,
+  change: StatusChange,
+): void {
   if (change.before === change.after) return
-  group[bucketOf[change.after]] += 1
+  group[COUNT_BY_STATUS[change.after]] += 1
   if (change.before === undefined) {
     group.Queued = Math.max(0, group.Queued - 1)
     return
   }
-  const left = bucketOf[change.before]
-  if (!CUMULATIVE.includes(left)) group[left] = Math.max(0, group[left] - 1)
+  const previousCount = COUNT_BY_STATUS[change.before]
+  if (!CUMULATIVE_COUNTS.includes(previousCount))
+    group[previousCount] = Math.max(0, group[previousCount] - 1)
 }
 
 /** Sets the number of unplaced allocations, replacing that of the previous evaluation. */
@@ -98,7 +107,7 @@ export function withQueued(
   return groups.length === 0 ? summary : withGroups(summary, groups)
 }
 
-const childBucketOf = {
+const CHILD_COUNT_BY_STATUS = {
   pending: 'Pending',
   running: 'Running',
   dead: 'Dead',
@@ -108,18 +117,21 @@ const childBucketOf = {
  * Updates the summary for a child job that was created, changed its status, or (after undefined)
  * was deleted.
  */
-export function withChild(
+export function countChild(
   summary: JobSummary,
   before: JobStatus | undefined,
   after: JobStatus | undefined,
 ): JobSummary {
   // A child that is deleted while it runs counts as dead from then on.
-  const to = after ?? (before === 'dead' ? undefined : 'dead')
-  if (before === to || to === undefined) return summary
+  const status = after ?? (before === 'dead' ? undefined : 'dead')
+  if (before === status || status === undefined) return summary
   const children: Record<keyof JobChildrenSummary, number> = { ...summary.Children }
-  children[childBucketOf[to]] += 1
+  children[CHILD_COUNT_BY_STATUS[status]] += 1
   if (before !== undefined)
-    children[childBucketOf[before]] = Math.max(0, children[childBucketOf[before]] - 1)
+    children[CHILD_COUNT_BY_STATUS[before]] = Math.max(
+      0,
+      children[CHILD_COUNT_BY_STATUS[before]] - 1,
+    )
   return { ...summary, Children: children }
 }
 
@@ -143,7 +155,7 @@ export function recountSummary(
     before: undefined,
     after: allocation.ClientStatus,
   }))
-  return withQueued(summarize(empty, changes), queued)
+  return withQueued(applyStatusChanges(empty, changes), queued)
 }
 
 function groupCounts(summary: JobSummary, group: string): TaskGroupSummary {
@@ -159,4 +171,35 @@ function withGroups(
   const all = new Map([...Object.entries(summary.Summary), ...groups])
   const sorted = [...all].toSorted(([a], [b]) => compareText(a, b))
   return { ...summary, Summary: Object.fromEntries(sorted) }
+}
+
+/** Returns the list entry of a job; `Meta` is included only if requested and not empty. */
+export function jobStub(
+  job: Job,
+  summary: JobSummary | undefined,
+  options: { readonly withMeta?: boolean } = {},
+): JobStub {
+  return {
+    ID: job.ID,
+    ParentID: job.ParentID,
+    Name: job.Name,
+    Namespace: job.Namespace,
+    Datacenters: job.Datacenters,
+    NodePool: job.NodePool,
+    Multiregion: job.Multiregion,
+    Type: job.Type,
+    Priority: job.Priority,
+    Periodic: job.Periodic !== null,
+    ParameterizedJob: isParameterized(job),
+    Stop: job.Stop,
+    Status: job.Status,
+    StatusDescription: job.StatusDescription,
+    JobSummary: summary ?? newSummary(job),
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+    JobModifyIndex: job.JobModifyIndex,
+    SubmitTime: job.SubmitTime,
+    ...(job.Quarantine === undefined ? {} : { Quarantine: job.Quarantine }),
+    ...(options.withMeta === true && job.Meta !== null ? { Meta: job.Meta } : {}),
+  }
 }

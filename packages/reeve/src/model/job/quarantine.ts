@@ -12,7 +12,7 @@ export function withoutQuarantine(job: Job): Job {
 /**
  * Reports whether the job is quarantined, or its placements are delayed after the loss of a node.
  */
-export function isHeldBack(job: Job): boolean {
+export function hasPlacementHold(job: Job): boolean {
   return job.Quarantine !== undefined || (job.NodeLosses ?? []).length > 0
 }
 
@@ -44,18 +44,21 @@ export function placementPhase(job: Job, nowMs: number): PlacementPhase {
 }
 
 /** Describes the phase; undefined if nothing is held back. */
-export function holdText(phase: PlacementPhase, job: Pick<Job, 'ID'>): string | undefined {
+export function placementHoldReason(
+  phase: PlacementPhase,
+  job: Pick<Job, 'ID'>,
+): string | undefined {
   switch (phase.phase) {
     case 'open':
       return undefined
     case 'quarantined':
       return `the job is quarantined: ${phase.quarantine.Reason}. ${releaseHint(job)}`
     case 'delayed':
-      return `placements are delayed until ${isoFromMs(phase.untilMs)}: ${lossText(phase.loss)}`
+      return `placements are delayed until ${isoFromMs(phase.untilMs)}: ${lossDescription(phase.loss)}`
     case 'probing':
       return (
         `one allocation is tried first, the others follow at ${isoFromMs(phase.untilMs)}: ` +
-        lossText(phase.loss)
+        lossDescription(phase.loss)
       )
   }
 }
@@ -64,6 +67,6 @@ function releaseHint({ ID }: Pick<Job, 'ID'>): string {
   return `Register a corrected version, or release the job: reeve job release ${ID}`
 }
 
-function lossText({ NodeID }: JobNodeLoss): string {
+function lossDescription({ NodeID }: JobNodeLoss): string {
   return `node ${NodeID} was lost while the job was starting on it`
 }

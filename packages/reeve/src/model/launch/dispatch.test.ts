@@ -6,10 +6,10 @@ import {
   dispatchedChild,
   dispatchedChildId,
   dispatchRefusal,
-  type DispatchParts,
+  type DispatchInput,
 } from './dispatch.ts'
 
-const NOTHING: DispatchParts = { payload: '', payloadBytes: 0, meta: {}, priority: 0 }
+const NOTHING: DispatchInput = { payload: '', payloadBytes: 0, meta: {}, priority: 0 }
 
 function parent(ParameterizedJob: Input<ParameterizedJobConfig> = {}, fields = {}) {
   return aJob({ ID: 'mail', Type: 'batch', ParameterizedJob, ...fields })
@@ -17,7 +17,7 @@ function parent(ParameterizedJob: Input<ParameterizedJobConfig> = {}, fields = {
 
 const cases: readonly {
   rules?: Input<ParameterizedJobConfig>
-  parts?: Partial<DispatchParts>
+  parts?: Partial<DispatchInput>
   want: string | undefined
 }[] = [
   { want: undefined },
@@ -58,7 +58,7 @@ for (const { rules, parts, want } of cases)
   test(`dispatch: ${JSON.stringify({ ...rules, ...parts })} is ${want ?? 'in order'}`, () =>
     assert.equal(dispatchRefusal(parent(rules), { ...NOTHING, ...parts })?.message, want))
 
-test('dispatch: only a parameterized job that is not stopped can be', () => {
+test('dispatch: requires a parameterized job that is not stopped', () => {
   assert.equal(
     dispatchRefusal(aJob({ ID: 'mail' }), NOTHING)?.message,
     'Specified job "mail" is not a parameterized job',
@@ -73,13 +73,13 @@ test('dispatch: only a parameterized job that is not stopped can be', () => {
   )
 })
 
-test('dispatch: the id tells parent, prefix, time and a random end', () => {
+test('dispatch: ID contains parent, prefix, time and suffix', () => {
   const name = { parentId: 'mail', timeMs: 1_767_268_800_999, suffix: '0a1b2c3d' }
   assert.equal(dispatchedChildId({ ...name, prefix: '' }), 'mail/dispatch-1767268800-0a1b2c3d')
   assert.equal(dispatchedChildId({ ...name, prefix: 'eu' }), 'mail/dispatch-eu-1767268800-0a1b2c3d')
 })
 
-test('dispatch: the child has its own payload, metadata over those of the parent, and priority', () => {
+test('dispatch: child payload, merged metadata and priority', () => {
   const job = parent({ MetaOptional: ['to'] }, { Meta: { to: 'all', from: 'us' }, Priority: 30 })
   const parts = { ...NOTHING, payload: 'YQ==', payloadBytes: 1, meta: { to: 'me' } }
   const child = dispatchedChild(job, parts, { id: 'mail/dispatch-1', idempotencyToken: 't' })

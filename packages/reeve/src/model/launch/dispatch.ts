@@ -1,12 +1,12 @@
 import type { Job, ParameterizedJobConfig } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { isParameterized } from '../job/job-change.ts'
+import { isParameterized } from '../job/job.ts'
 import { LIMITS } from '../limits.ts'
 import { refusal, type Refusal } from '../refusal.ts'
-import { childOf } from './periodic.ts'
+import { childJob } from './periodic.ts'
 
 /** Content of a dispatch. */
-export interface DispatchParts {
+export interface DispatchInput {
   /** Base64, as it is stored; empty if there is none. */
   readonly payload: string
   /** Decoded length. */
@@ -20,56 +20,59 @@ export interface DispatchParts {
  * Returns the reason why a job cannot be dispatched in this way; undefined if it can. The texts are
  * part of the contract.
  */
-export function dispatchRefusal(parent: Job, parts: DispatchParts): Refusal | undefined {
+export function dispatchRefusal(parent: Job, input: DispatchInput): Refusal | undefined {
   const config = parent.ParameterizedJob
   const name = `Specified job ${JSON.stringify(parent.ID)}`
   if (config === null || !isParameterized(parent))
     return refusal('invalid-input', `${name} is not a parameterized job`)
   if (parent.Stop) return refusal('invalid-input', `${name} is stopped`)
-  const payload = payloadProblem(config, parts)
+  const payload = payloadProblem(config, input)
   if (payload !== undefined) return refusal('invalid-input', payload)
-  const meta = metaProblem(config, parts)
+  const meta = metaProblem(config, input)
   if (meta !== undefined) return refusal('dispatch-meta-invalid', meta)
-  const priority = priorityProblem(parts)
+  const priority = priorityProblem(input)
   return priority === undefined ? undefined : refusal('invalid-input', priority)
 }
 
 function payloadProblem(
   { Payload: rule }: ParameterizedJobConfig,
-  { payloadBytes }: DispatchParts,
+  { payloadBytes }: DispatchInput,
 ): string | undefined {
   if (rule === 'required' && payloadBytes === 0)
     return 'Payload is not provided but required by parameterized job'
   if (rule === 'forbidden' && payloadBytes > 0)
     return 'Payload provided but forbidden by parameterized job'
-  const most = LIMITS.dispatchPayloadBytesMax
-  return payloadBytes > most ? `Payload exceeds maximum size; ${payloadBytes} > ${most}` : undefined
+  const maxBytes = LIMITS.dispatchPayloadBytesMax
+  return payloadBytes > maxBytes
+    ? `Payload exceeds maximum size; ${payloadBytes} > ${maxBytes}`
+    : undefined
 }
 
-function metaProblem(config: ParameterizedJobConfig, { meta }: DispatchParts): string | undefined {
+function metaProblem(config: ParameterizedJobConfig, { meta }: DispatchInput): string | undefined {
   const required = [...new Set(config.MetaRequired)]
   const permitted = new Set([...required, ...(config.MetaOptional ?? [])])
   const extra = Object.keys(meta).filter((key) => !permitted.has(key))
   if (extra.length > 0)
-    return `Dispatch request included unpermitted metadata keys: ${listed(extra)}`
+    return `Dispatch request included unpermitted metadata keys: ${formatKeys(extra)}`
   const missing = required.filter((key) => !Object.hasOwn(meta, key))
-  if (missing.length > 0) return `Dispatch did not provide required meta keys: ${listed(missing)}`
+  if (missing.length > 0)
+    return `Dispatch did not provide required meta keys: ${formatKeys(missing)}`
   return undefined
 }
 
-function listed(keys: readonly string[]): string {
+function formatKeys(keys: readonly string[]): string {
   return `[${keys.toSorted(compareText).join(' ')}]`
 }
 
 const PRIORITY_MAX = 100
 
-function priorityProblem({ priority }: DispatchParts): string | undefined {
+function priorityProblem({ priority }: DispatchInput): string | undefined {
   return priority < 0 || priority > PRIORITY_MAX
     ? `dispatch job priority must be between [1, ${PRIORITY_MAX}]`
     : undefined
 }
 
-export interface DispatchName {
+export interface ChildNameInput {
   readonly parentId: string
   /** Empty if not given. */
   readonly prefix: string
@@ -78,7 +81,7 @@ export interface DispatchName {
   readonly suffix: string
 }
 
-export function dispatchedChildId({ parentId, prefix, timeMs, suffix }: DispatchName): string {
+export function dispatchedChildId({ parentId, prefix, timeMs, suffix }: ChildNameInput): string {
   const middle = prefix === '' ? '' : `${prefix}-`
   return `${parentId}/dispatch-${middle}${Math.floor(timeMs / 1_000)}-${suffix}`
 }
@@ -88,12 +91,12 @@ export function dispatchedChildId({ parentId, prefix, timeMs, suffix }: Dispatch
  */
 export function dispatchedChild(
   parent: Job,
-  parts: DispatchParts,
+  parts: DispatchInput,
   name: { readonly id: string; readonly idempotencyToken: string },
 ): Job {
   const meta = { ...parent.Meta, ...parts.meta }
   return {
-    ...childOf(parent, name.id),
+    ...childJob(parent, name.id),
     Dispatched: true,
     DispatchIdempotencyToken: name.idempotencyToken,
     Payload: parts.payload === '' ? null : parts.payload,

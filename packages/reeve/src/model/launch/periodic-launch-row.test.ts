@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job } from '@reeve/contract'
 import { aJob } from '../../../test/build/job.ts'
-import { doneMsOf, launchRecord } from './periodic-launch-row.ts'
+import { lastLaunchMs, launchRecordAfterUpdate } from './periodic.ts'
 
 const hourly: Input<Job> = { Type: 'batch', Periodic: { Spec: '@hourly' } }
 const daily: Input<Job> = { Type: 'batch', Periodic: { Spec: '@daily' } }
@@ -58,8 +58,12 @@ const cases: readonly {
 ]
 for (const { name, before, after, want } of cases)
   test(`launch record: ${name}`, () => {
-    const record = launchRecord(before === undefined ? undefined : aJob(before), aJob(after), 5_000)
+    const record = launchRecordAfterUpdate(
+      before === undefined ? undefined : aJob(before),
+      aJob(after),
+      5_000,
+    )
     if (record === undefined || record === 'keep') return assert.equal(record ?? 'none', want)
     assert.equal(want, 'new')
-    assert.equal(doneMsOf(record), 5_000)
+    assert.equal(lastLaunchMs(record), 5_000)
   })

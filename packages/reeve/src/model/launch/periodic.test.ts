@@ -14,18 +14,18 @@ function periodicOf(fields: Input<PeriodicConfig>): PeriodicConfig {
   return Periodic
 }
 
-test('next launch: of several specs the earliest counts', () => {
+test('next launch: earliest of several specs', () => {
   const periodic = periodicOf({ Specs: ['0 18 * * *', '30 13 * * *', '0 0 30 2 *'] })
   assert.equal(nextLaunchMs(periodic, NOON, UTC), NOON + 90 * MINUTE_MS)
 })
 
-test('next launch: the wall clock of the job counts', () => {
+test('next launch: uses the time zone of the job', () => {
   const periodic = periodicOf({ Spec: '0 15 * * *', TimeZone: 'Europe/Berlin' })
   const offsetAt = (zone: string): number => (zone === 'Europe/Berlin' ? 60 * MINUTE_MS : 0)
   assert.equal(nextLaunchMs(periodic, NOON, offsetAt), NOON + 120 * MINUTE_MS)
 })
 
-test('next launch: a schedule that has ended has none', () => {
+test('next launch: none after the end of a schedule', () => {
   assert.equal(nextLaunchMs(periodicOf({ Spec: '0 0 1 1 * 2020' }), NOON, UTC), undefined)
   assert.equal(nextLaunchMs(periodicOf({ Spec: '0 0 31 4 *' }), NOON, UTC), undefined)
 })
@@ -36,7 +36,7 @@ const decisions: readonly {
   lateMs?: number
   ProhibitOverlap?: boolean
   isOverlapping?: boolean
-  /** Relative to when it was due. */
+  /** Relative to the due time. */
   want: { launchMs: number | undefined; doneMs: number }
 }[] = [
   { name: 'in time is launched under its own time', want: { launchMs: 0, doneMs: 0 } },
@@ -89,7 +89,7 @@ for (const { name, spec = '@hourly', lateMs = 0, want, ...rest } of decisions)
     assert.deepEqual({ launchMs: relative(launchMs), doneMs: relative(doneMs) }, want)
   })
 
-test('periodic child: is the parent without its schedule and its history', () => {
+test('periodic child: parent without schedule and history', () => {
   const parent = {
     ...aJob({
       ID: 'report',

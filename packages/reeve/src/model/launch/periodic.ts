@@ -1,6 +1,9 @@
 import type { Job, PeriodicConfig } from '@reeve/contract'
+import { msFromNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { nextCronTime, parseCron, type OffsetAt } from '../../lang/cron/index.ts'
-import { retargeted } from '../scaling/settle-policies.ts'
+import { isEqual } from '../deep-equal.ts'
+import { isParameterized } from '../job/job.ts'
+import { retargetPolicies } from '../scaling/scaling.ts'
 
 export type { OffsetAt } from '../../lang/cron/index.ts'
 
@@ -23,9 +26,9 @@ export function nextLaunchMs(
 }
 
 /** Delay above which a launch counts as missed rather than late. */
-const SLOW_MS_MAX = 60_000
+const MISSED_LAUNCH_MS = 60_000
 
-export interface DueLaunch {
+interface PeriodicLaunchInput {
   readonly periodic: PeriodicConfig
   /** Scheduled time of the launch; not in the future. */
   readonly dueMs: number
@@ -46,13 +49,13 @@ export interface LaunchDecision {
  * Decides about a launch that is due. An overlapping launch is skipped if overlap is prohibited.
  * Launches that were missed while no server ran are replaced by one immediate launch.
  */
-export function decideLaunch(due: DueLaunch): LaunchDecision {
-  const { dueMs, nowMs, periodic } = due
-  const followingMs = nextLaunchMs(periodic, dueMs, due.offsetAt) ?? Infinity
-  const isMissed = nowMs - dueMs > SLOW_MS_MAX || followingMs <= nowMs
+export function decideLaunch(input: PeriodicLaunchInput): LaunchDecision {
+  const { dueMs, nowMs, periodic } = input
+  const followingMs = nextLaunchMs(periodic, dueMs, input.offsetAt) ?? Infinity
+  const isMissed = nowMs - dueMs > MISSED_LAUNCH_MS || followingMs <= nowMs
   const doneMs = isMissed ? nowMs : dueMs
-  const isPassedOver = periodic.ProhibitOverlap && due.isOverlapping
-  return { launchMs: isPassedOver ? undefined : doneMs, doneMs }
+  const isSkipped = periodic.ProhibitOverlap && input.isOverlapping
+  return { launchMs: isSkipped ? undefined : doneMs, doneMs }
 }
 
 /** Returns `<parent>/periodic-<unix seconds of the launch>`. */
@@ -62,17 +65,17 @@ function periodicChildId(parentId: string, launchMs: number): string {
 
 /** Returns the child job of a periodic launch, as it would be submitted. */
 export function periodicChild(parent: Job, launchMs: number): Job {
-  return { ...childOf(parent, periodicChildId(parent.ID, launchMs)), Periodic: null }
+  return { ...childJob(parent, periodicChildId(parent.ID, launchMs)), Periodic: null }
 }
 
 /** Returns the child of a job: everything except fields that servers set on the parent. */
-export function childOf(parent: Job, id: string): Job {
+export function childJob(parent: Job, id: string): Job {
   return {
     ...parent,
     ID: id,
     Name: id,
     ParentID: parent.ID,
-    TaskGroups: retargeted(parent.TaskGroups, id),
+    TaskGroups: retargetPolicies(parent.TaskGroups, id),
     Stop: false,
     Status: 'pending',
     StatusDescription: '',
@@ -80,4 +83,55 @@ export function childOf(parent: Job, id: string): Job {
     Version: 0,
     VersionTag: null,
   }
+}
+
+/**
+ * Progress of a periodic job's schedule. Only active periodic jobs have one, so that the launcher
+ * reads nothing else.
+ */
+export interface PeriodicLaunchRow {
+  readonly Namespace: string
+  readonly ID: string
+  /**
+   * The latest scheduled time that was processed: launched, or skipped because of an overlapping
+   * instance. Initially the time from which the schedule applies. Nanoseconds.
+   */
+  readonly Done: number
+  readonly CreateIndex: number
+  readonly ModifyIndex: number
+}
+
+/**
+ * Reports whether the schedule of the job is active. It is not for a job that is stopped, disabled
+ * or parameterized.
+ */
+export function isActivePeriodic(job: Job): boolean {
+  return job.Periodic !== null && job.Periodic.Enabled && !job.Stop && !isParameterized(job)
+}
+
+/**
+ * Returns the record of a new version: a new one, the existing one (`keep`), or none. An unchanged
+ * schedule keeps its record, so that no launch is lost by an update; a changed one starts now.
+ */
+export function launchRecordAfterUpdate(
+  before: Job | undefined,
+  after: Job,
+  nowMs: number,
+): PeriodicLaunchRow | 'keep' | undefined {
+  if (!isActivePeriodic(after)) return undefined
+  const applied = before !== undefined && isActivePeriodic(before)
+  if (applied && isEqual(before.Periodic, after.Periodic)) return 'keep'
+  return launchRecordAt(after, nowMs)
+}
+
+export function launchRecordAt(
+  job: { readonly Namespace: string; readonly ID: string },
+  doneMs: number,
+): PeriodicLaunchRow {
+  const { Namespace, ID } = job
+  return { Namespace, ID, Done: nsFromMs(doneMs), CreateIndex: 0, ModifyIndex: 0 }
+}
+
+export function lastLaunchMs(row: PeriodicLaunchRow): number {
+  return msFromNs(row.Done)
 }

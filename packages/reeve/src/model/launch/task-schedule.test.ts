@@ -81,13 +81,13 @@ for (const { name, cron, now, isOpen, changes } of cases)
     const [Start, End, Timezone = ''] = cron
     const around = { nowMs: Date.parse(now), offsetAt, localZone: 'Europe/Berlin' }
     const window = scheduleWindow({ Cron: { Start, End, Timezone } }, around)
-    assert.deepEqual(window, { isOpen, changesMs: Date.parse(changes) })
+    assert.deepEqual(window, { isOpen, nextChangeMs: Date.parse(changes) })
   })
 
-test('schedule of a task: a window that never opens again', () => {
+test('schedule of a task: window that never reopens', () => {
   const around = { nowMs: Date.parse('2026-11-18T06:00:00Z'), offsetAt, localZone: 'UTC' }
   const Cron = { Start: '0 6 * * * 2020', End: '0 7', Timezone: '' }
-  assert.deepEqual(scheduleWindow({ Cron }, around), { isOpen: false, changesMs: undefined })
+  assert.deepEqual(scheduleWindow({ Cron }, around), { isOpen: false, nextChangeMs: undefined })
 })
 
 for (const [Start, End] of [

@@ -11,7 +11,7 @@ import {
 export interface ScheduleWindow {
   readonly isOpen: boolean
   /** Time at which the window closes or the next one opens; undefined if never. */
-  readonly changesMs: number | undefined
+  readonly nextChangeMs: number | undefined
 }
 
 interface TaskCron {
@@ -22,7 +22,7 @@ interface TaskCron {
 /**
  * Search range for the last start: windows end once a day, and two days also cover clock changes.
  */
-const REACH_MS = 50 * 3_600_000
+const SEARCH_RANGE_MS = 50 * 3_600_000
 const SECOND_MS = 1_000
 
 /**
@@ -36,23 +36,26 @@ export function scheduleWindow(
 ): ScheduleWindow {
   const parsed = cron === null ? undefined : parseTaskCron(cron)
   // Invalid expressions are rejected at registration.
-  if (cron === null || parsed === undefined || !parsed.ok) return ALWAYS
-  const zone = zoneOf(cron.Timezone, localZone)
+  if (cron === null || parsed === undefined || !parsed.ok) return ALWAYS_OPEN
+  const zone = timeZoneOf(cron.Timezone, localZone)
   const next = (expression: CronExpression, afterMs: number): number | undefined =>
     nextCronTime(expression, { zone, afterMs, offsetAt })
   const { start, end } = parsed.value
-  const closedMs = lastBefore((afterMs) => next(end, afterMs), nowMs)
+  const closedMs = lastOccurrenceBefore((afterMs) => next(end, afterMs), nowMs)
   const openedMs = next(start, closedMs - SECOND_MS)
   if (openedMs !== undefined && openedMs <= nowMs)
-    return { isOpen: true, changesMs: next(end, nowMs) }
-  return { isOpen: false, changesMs: openedMs }
+    return { isOpen: true, nextChangeMs: next(end, nowMs) }
+  return { isOpen: false, nextChangeMs: openedMs }
 }
 
-const ALWAYS: ScheduleWindow = { isOpen: true, changesMs: undefined }
+const ALWAYS_OPEN: ScheduleWindow = { isOpen: true, nextChangeMs: undefined }
 
 /** Returns the latest time up to `nowMs`; the start of the search range if there is none. */
-function lastBefore(next: (afterMs: number) => number | undefined, nowMs: number): number {
-  let lastMs = nowMs - REACH_MS
+function lastOccurrenceBefore(
+  next: (afterMs: number) => number | undefined,
+  nowMs: number,
+): number {
+  let lastMs = nowMs - SEARCH_RANGE_MS
   for (;;) {
     const foundMs = next(lastMs)
     if (foundMs === undefined || foundMs > nowMs) return lastMs
@@ -60,11 +63,11 @@ function lastBefore(next: (afterMs: number) => number | undefined, nowMs: number
   }
 }
 
-export function zoneOf(timezone: string, localZone: string): string {
+export function timeZoneOf(timezone: string, localZone: string): string {
   return timezone === '' || timezone.toLowerCase() === 'local' ? localZone : timezone
 }
 
-const END = /^\s*(\d{1,2})\s+(\d{1,2})\s*$/
+const END_PATTERN = /^\s*(\d{1,2})\s+(\d{1,2})\s*$/
 
 /**
  * Parses the expressions: `start` is a cron expression, `end` a minute and an hour. The error names
@@ -76,11 +79,11 @@ export function parseTaskCron(cron: {
 }): Result<TaskCron, string> {
   const start = parseCron(cron.Start)
   if (!start.ok) return err(`invalid start ${JSON.stringify(cron.Start)}: ${start.error}`)
-  const [, minute, hour] = END.exec(cron.End) ?? []
+  const [, minute, hour] = END_PATTERN.exec(cron.End) ?? []
   const end = parseCron(`${minute ?? ''} ${hour ?? ''} * * *`)
   if (minute === undefined || !end.ok) {
-    const wanted = 'a minute and an hour are required, such as "30 17"'
-    return err(`invalid end ${JSON.stringify(cron.End)}: ${wanted}`)
+    const hint = 'a minute and an hour are required, such as "30 17"'
+    return err(`invalid end ${JSON.stringify(cron.End)}: ${hint}`)
   }
   return ok({ start: start.value, end: end.value })
 }

@@ -2,9 +2,9 @@ import type { NodeRegistration } from '@reeve/contract'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { LIMITS } from '../limits.ts'
 
-type Problem = string | undefined
+type ProblemText = string | undefined
 
-/** As `node_pool` of the API has it; `all` stands for every pool, so no node is in it. */
+/** Same format as `node_pool` of the API; `all` means every pool, so no node can be in it. */
 const POOL_NAME = /^(?!all$)[A-Za-z0-9_-]{1,128}$/
 const NODE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const NAME = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.nodeNameCharsMax - 1}}$`)
@@ -26,10 +26,10 @@ export function isNodePoolName(text: string): boolean {
 }
 
 /**
- * Why a node may not register as it describes itself; undefined when it may. A node is not trusted:
- * lists, scheduling and terminals show and compute with every value that it sends.
+ * Returns why a registration is rejected; undefined if it is valid. A node is not trusted: every
+ * value that it sends appears in lists, scheduling and terminals.
  */
-export function registrationProblem(node: NodeRegistration): Problem {
+export function registrationProblem(node: NodeRegistration): ProblemText {
   const problem =
     nameProblem(node) ??
     resourceProblem(node) ??
@@ -44,7 +44,7 @@ export function registrationProblem(node: NodeRegistration): Problem {
   return problem === undefined ? undefined : `this node may not register: ${problem}`
 }
 
-function nameProblem(node: NodeRegistration): Problem {
+function nameProblem(node: NodeRegistration): ProblemText {
   const { nodeNameCharsMax: max, nodeWordCharsMax: wordMax } = LIMITS
   const rule = `must be 1 to ${max} letters, digits, ".", "_" and "-", the first a letter or digit`
   if (!NODE_ID.test(node.ID)) return 'ID must be a UUID in lower case'
@@ -62,32 +62,32 @@ function nameProblem(node: NodeRegistration): Problem {
   return undefined
 }
 
-function resourceProblem({ NodeResources: has, ReservedResources: kept }: NodeRegistration) {
+function resourceProblem({ NodeResources: total, ReservedResources: reserved }: NodeRegistration) {
   const { nodeCpuMHzMax, nodeMemoryMBMax, nodeDiskMBMax, nodeCoresMax } = LIMITS
   return (
-    amountProblem('NodeResources.Cpu.CpuShares', has.Cpu.CpuShares, nodeCpuMHzMax) ??
-    amountProblem('NodeResources.Cpu.TotalCpuCores', has.Cpu.TotalCpuCores, nodeCoresMax) ??
-    coresProblem('NodeResources.Cpu.ReservableCpuCores', has.Cpu.ReservableCpuCores) ??
-    amountProblem('NodeResources.Memory.MemoryMB', has.Memory.MemoryMB, nodeMemoryMBMax) ??
-    amountProblem('NodeResources.Disk.DiskMB', has.Disk.DiskMB, nodeDiskMBMax) ??
-    amountProblem('NodeResources.MinDynamicPort', has.MinDynamicPort, PORT_MAX) ??
-    amountProblem('NodeResources.MaxDynamicPort', has.MaxDynamicPort, PORT_MAX) ??
-    amountProblem('ReservedResources.Cpu.CpuShares', kept.Cpu.CpuShares, nodeCpuMHzMax) ??
-    coresProblem('ReservedResources.Cpu.ReservedCpuCores', kept.Cpu.ReservedCpuCores) ??
-    amountProblem('ReservedResources.Memory.MemoryMB', kept.Memory.MemoryMB, nodeMemoryMBMax) ??
-    amountProblem('ReservedResources.Disk.DiskMB', kept.Disk.DiskMB, nodeDiskMBMax) ??
-    portsProblem('ReservedResources.Networks', kept.Networks.ReservedHostPorts)
+    amountProblem('NodeResources.Cpu.CpuShares', total.Cpu.CpuShares, nodeCpuMHzMax) ??
+    amountProblem('NodeResources.Cpu.TotalCpuCores', total.Cpu.TotalCpuCores, nodeCoresMax) ??
+    coresProblem('NodeResources.Cpu.ReservableCpuCores', total.Cpu.ReservableCpuCores) ??
+    amountProblem('NodeResources.Memory.MemoryMB', total.Memory.MemoryMB, nodeMemoryMBMax) ??
+    amountProblem('NodeResources.Disk.DiskMB', total.Disk.DiskMB, nodeDiskMBMax) ??
+    amountProblem('NodeResources.MinDynamicPort', total.MinDynamicPort, PORT_MAX) ??
+    amountProblem('NodeResources.MaxDynamicPort', total.MaxDynamicPort, PORT_MAX) ??
+    amountProblem('ReservedResources.Cpu.CpuShares', reserved.Cpu.CpuShares, nodeCpuMHzMax) ??
+    coresProblem('ReservedResources.Cpu.ReservedCpuCores', reserved.Cpu.ReservedCpuCores) ??
+    amountProblem('ReservedResources.Memory.MemoryMB', reserved.Memory.MemoryMB, nodeMemoryMBMax) ??
+    amountProblem('ReservedResources.Disk.DiskMB', reserved.Disk.DiskMB, nodeDiskMBMax) ??
+    portsProblem('ReservedResources.Networks', reserved.Networks.ReservedHostPorts)
   )
 }
 
-/** Also catches numbers that are not finite: they compare with nothing. */
-function amountProblem(field: string, value: number, max: number): Problem {
+/** Also rejects numbers that are not finite. */
+function amountProblem(field: string, value: number, max: number): ProblemText {
   return Number.isSafeInteger(value) && value >= 0 && value <= max
     ? undefined
     : `${field} must be a whole number from 0 to ${max}`
 }
 
-function coresProblem(field: string, cores: readonly number[] | null): Problem {
+function coresProblem(field: string, cores: readonly number[] | null): ProblemText {
   const max = LIMITS.nodeCoresMax
   if (cores === null) return undefined
   const isValid = (core: number): boolean => Number.isSafeInteger(core) && core >= 0 && core < max
@@ -96,14 +96,14 @@ function coresProblem(field: string, cores: readonly number[] | null): Problem {
     : `${field} must be at most ${max} numbers of cores`
 }
 
-function portsProblem(field: string, ports: string): Problem {
+function portsProblem(field: string, ports: string): ProblemText {
   const max = LIMITS.nodeTextCharsMax
   return ports.length <= max && PORT_RANGES.test(ports)
     ? undefined
     : `${field} must name ports such as "22,80,8500-8600", in at most ${max} characters`
 }
 
-function networkProblem({ NodeResources, HostNetworks }: NodeRegistration): Problem {
+function networkProblem({ NodeResources, HostNetworks }: NodeRegistration): ProblemText {
   const { NodeNetworks, Networks } = NodeResources
   const max = LIMITS.nodePartsMax
   const addresses = (NodeNetworks ?? []).flatMap((network) => network.Addresses ?? [])
@@ -133,14 +133,14 @@ function networkProblem({ NodeResources, HostNetworks }: NodeRegistration): Prob
   return undefined
 }
 
-function wordsProblem(field: string, words: readonly string[]): Problem {
+function wordsProblem(field: string, words: readonly string[]): ProblemText {
   const max = LIMITS.nodeWordCharsMax
   return words.every((word) => word.length <= max && WORD.test(word))
     ? undefined
     : `${field} must have texts of at most ${max} characters without spaces or control characters`
 }
 
-function deviceProblem({ NodeResources: { Devices } }: NodeRegistration): Problem {
+function deviceProblem({ NodeResources: { Devices } }: NodeRegistration): ProblemText {
   const { nodePartsMax, nodeDeviceInstancesMax: instancesMax } = LIMITS
   if (Devices === null) return undefined
   const instances = Devices.flatMap((device) => device.Instances)
@@ -161,14 +161,14 @@ function deviceProblem({ NodeResources: { Devices } }: NodeRegistration): Proble
   )
 }
 
-function textsProblem(field: string, texts: readonly string[]): Problem {
+function textsProblem(field: string, texts: readonly string[]): ProblemText {
   const max = LIMITS.nodeTextCharsMax
   return texts.every((text) => text.length <= max && TEXT.test(text))
     ? undefined
     : `${field} must have texts of at most ${max} characters without control characters`
 }
 
-function driverProblem({ Drivers }: NodeRegistration): Problem {
+function driverProblem({ Drivers }: NodeRegistration): ProblemText {
   const max = LIMITS.nodeDriversMax
   const entries = Object.entries(Drivers)
   if (entries.length > max) return `Drivers must have at most ${max} entries`
@@ -181,7 +181,7 @@ function driverProblem({ Drivers }: NodeRegistration): Problem {
   return undefined
 }
 
-function volumeProblem({ HostVolumes }: NodeRegistration): Problem {
+function volumeProblem({ HostVolumes }: NodeRegistration): ProblemText {
   const max = LIMITS.nodePartsMax
   const entries = Object.entries(HostVolumes ?? {})
   if (entries.length > max) return `HostVolumes must have at most ${max} entries`
@@ -198,7 +198,7 @@ function mapProblem(
   field: string,
   map: Readonly<Record<string, string>> | null,
   max: number,
-): Problem {
+): ProblemText {
   const entries = Object.entries(map ?? {})
   if (entries.length > max) return `${field} must have at most ${max} entries`
   const names = entries.map(([name]) => name)
@@ -206,8 +206,8 @@ function mapProblem(
   return wordsProblem(field, names) ?? textsProblem(field, Object.values(map ?? {}))
 }
 
-/** All of it together: every list of nodes and every reader of events carries it. */
-function sizeProblem(node: NodeRegistration): Problem {
+/** Limits the total size, because all node lists and events contain it. */
+function sizeProblem(node: NodeRegistration): ProblemText {
   const max = LIMITS.nodeRegistrationBytesMax
   const text = JSON.stringify(node)
   const bytes = text.length > max ? text.length : encodeUtf8(text).length

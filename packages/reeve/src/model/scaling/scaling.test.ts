@@ -4,14 +4,19 @@ import type { Input, Job, ScalingPolicy } from '@reeve/contract'
 import { anAllocation } from '../../../test/build/allocation.ts'
 import { countedIds } from '../../../test/build/ids.ts'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
-import { scaleProblem, scaleRequestProblem, withCount, type ScaleWish } from './scale-problem.ts'
-import { scaleStatus } from './scale-status.ts'
-import { withScalingEvent } from './scaling-events-row.ts'
-import { settlePolicies } from './settle-policies.ts'
+import {
+  scaleTargetProblem,
+  scaleRequestProblem,
+  withCount,
+  type ScaleAction,
+  scaleStatus,
+  withScalingEvent,
+  assignPolicyIds,
+} from './scaling.ts'
 
-const WISH: ScaleWish = { group: 'app', count: 2, message: 'more', isError: false, meta: null }
+const WISH: ScaleAction = { group: 'app', count: 2, message: 'more', isError: false, meta: null }
 
-const requests: readonly { wish: Partial<ScaleWish>; want: string | undefined }[] = [
+const requests: readonly { wish: Partial<ScaleAction>; want: string | undefined }[] = [
   { wish: {}, want: undefined },
   { wish: { count: undefined }, want: undefined },
   { wish: { count: undefined, message: '', isError: true }, want: undefined },
@@ -35,42 +40,43 @@ for (const { wish, want } of requests)
   test(`scale request: ${JSON.stringify(wish).slice(0, 60)} is ${want ?? 'in order'}`, () =>
     assert.equal(scaleRequestProblem({ ...WISH, ...wish }), want))
 
-const jobs: readonly { job: Input<Job>; wish?: Partial<ScaleWish>; want: string | undefined }[] = [
-  { job: {}, want: undefined },
-  {
-    job: {},
-    wish: { group: 'db' },
-    want: 'task group "db" specified for scaling does not exist in job',
-  },
-  {
-    job: { Type: 'system' },
-    want: 'jobs of type "system" can only be scaled between 0 and 1',
-  },
-  { job: { Type: 'system' }, wish: { count: 0 }, want: undefined },
-  { job: { TaskGroups: [aGroup({ Scaling: { Min: 1, Max: 2 } })] }, want: undefined },
-  {
-    job: { TaskGroups: [aGroup({ Scaling: { Min: 3, Max: 5 } })] },
-    want: 'group count was less than scaling policy minimum: 2 < 3',
-  },
-  {
-    job: { TaskGroups: [aGroup({ Scaling: { Min: 0, Max: 1 } })] },
-    want: 'group count was greater than scaling policy maximum: 2 > 1',
-  },
-  {
-    job: { TaskGroups: [aGroup({ Scaling: { Min: 0, Max: 1 } })] },
-    wish: { count: undefined },
-    want: undefined,
-  },
-  {
-    job: { TaskGroups: [aGroup(), aGroup({ Name: 'db', Count: 49_999 })] },
-    want: 'total count was greater than configured job_max_count: 50001 > 50000',
-  },
-]
+const jobs: readonly { job: Input<Job>; wish?: Partial<ScaleAction>; want: string | undefined }[] =
+  [
+    { job: {}, want: undefined },
+    {
+      job: {},
+      wish: { group: 'db' },
+      want: 'task group "db" specified for scaling does not exist in job',
+    },
+    {
+      job: { Type: 'system' },
+      want: 'jobs of type "system" can only be scaled between 0 and 1',
+    },
+    { job: { Type: 'system' }, wish: { count: 0 }, want: undefined },
+    { job: { TaskGroups: [aGroup({ Scaling: { Min: 1, Max: 2 } })] }, want: undefined },
+    {
+      job: { TaskGroups: [aGroup({ Scaling: { Min: 3, Max: 5 } })] },
+      want: 'group count was less than scaling policy minimum: 2 < 3',
+    },
+    {
+      job: { TaskGroups: [aGroup({ Scaling: { Min: 0, Max: 1 } })] },
+      want: 'group count was greater than scaling policy maximum: 2 > 1',
+    },
+    {
+      job: { TaskGroups: [aGroup({ Scaling: { Min: 0, Max: 1 } })] },
+      wish: { count: undefined },
+      want: undefined,
+    },
+    {
+      job: { TaskGroups: [aGroup(), aGroup({ Name: 'db', Count: 49_999 })] },
+      want: 'total count was greater than configured job_max_count: 50001 > 50000',
+    },
+  ]
 for (const { job, wish = {}, want } of jobs)
   test(`scale: ${want ?? `in order with ${JSON.stringify(wish)}`}`, () =>
-    assert.equal(scaleProblem(aJob(job), { ...WISH, ...wish }), want))
+    assert.equal(scaleTargetProblem(aJob(job), { ...WISH, ...wish }), want))
 
-test('scale: only the named group gets the count, and the same count is the same job', () => {
+test('scale: changes only the named group', () => {
   const job = aJob({ groups: [aGroup(), aGroup({ Name: 'db', Count: 3 })] })
   assert.deepEqual(
     withCount(job, WISH).TaskGroups.map(({ Count }) => Count),
@@ -80,7 +86,7 @@ test('scale: only the named group gets the count, and the same count is the same
   assert.equal(withCount(job, { ...WISH, count: undefined }), job)
 })
 
-test('scaling events: the newest twenty are kept, the newest first', () => {
+test('scaling events: keeps the newest twenty, newest first', () => {
   const event = (CreateIndex: number) => ({
     Time: 0,
     Count: null,
@@ -99,7 +105,7 @@ test('scaling events: the newest twenty are kept, the newest first', () => {
   )
 })
 
-test('scale status: counts what lives of this registration, without canaries', () => {
+test('scale status: counts live allocations without canaries', () => {
   const job = { ...aJob({ groups: [aGroup({ Count: 5 })] }), CreateIndex: 10, ModifyIndex: 12 }
   const health = (Healthy: boolean | null, Canary = false) => ({
     DeploymentStatus: { Healthy, Canary, Timestamp: '', ModifyIndex: 0 },
@@ -148,8 +154,8 @@ const policiesOf = (job: Job): readonly (ScalingPolicy | null)[] =>
     ...Tasks.flatMap(({ ScalingPolicies }) => ScalingPolicies ?? []),
   ])
 
-test('scaling policies: new ones get ids and indexes, whatever the caller wrote', () => {
-  const settled = settlePolicies(version(SCALED, 5), [], countedIds())
+test('scaling policies: new ones get IDs and indexes', () => {
+  const settled = assignPolicyIds(version(SCALED, 5), [], countedIds())
   assert.deepEqual(
     settled.changed.map(({ ID, CreateIndex, ModifyIndex }) => [
       ID.slice(-1),
@@ -165,25 +171,29 @@ test('scaling policies: new ones get ids and indexes, whatever the caller wrote'
   assert.deepEqual(settled.removed, [])
 })
 
-test('scaling policies: those that say the same stay as they are', () => {
-  const first = settlePolicies(version(SCALED, 5), [], countedIds())
-  const again = settlePolicies(version(SCALED, 6), first.changed, countedIds())
+test('scaling policies: unchanged ones are kept', () => {
+  const first = assignPolicyIds(version(SCALED, 5), [], countedIds())
+  const again = assignPolicyIds(version(SCALED, 6), first.changed, countedIds())
   assert.deepEqual([again.changed, again.removed], [[], []])
   assert.deepEqual(policiesOf(again.job), first.changed)
 })
 
-test('scaling policies: one that says something else keeps its id, one that is gone goes', () => {
-  const first = settlePolicies(version(SCALED, 5), [], countedIds())
+test('scaling policies: changed one keeps its ID, removed one is deleted', () => {
+  const first = assignPolicyIds(version(SCALED, 5), [], countedIds())
   const next = version({ TaskGroups: [aGroup({ Scaling: { Max: 4 } })] }, 6)
-  const settled = settlePolicies(next, first.changed, countedIds())
+  const settled = assignPolicyIds(next, first.changed, countedIds())
   const [group, task] = first.changed
   assert.deepEqual(settled.changed, [{ ...group, Max: 4, ModifyIndex: 6 }])
   assert.deepEqual(settled.removed, [task?.ID])
 })
 
-test('scaling policies: those of a stopped job are disabled, and its text is left as it is', () => {
-  const first = settlePolicies(version(SCALED, 5), [], countedIds())
-  const stopped = settlePolicies(version({ ...SCALED, Stop: true }, 6), first.changed, countedIds())
+test('scaling policies: disabled for a stopped job', () => {
+  const first = assignPolicyIds(version(SCALED, 5), [], countedIds())
+  const stopped = assignPolicyIds(
+    version({ ...SCALED, Stop: true }, 6),
+    first.changed,
+    countedIds(),
+  )
   assert.deepEqual(
     stopped.changed.map(({ Enabled }) => Enabled),
     [false, false],
@@ -194,7 +204,7 @@ test('scaling policies: those of a stopped job are disabled, and its text is lef
   )
 })
 
-test('scaling policies: two about the same thing have two ids, again and again', () => {
+test('scaling policies: equal targets keep distinct IDs', () => {
   const twice: Input<Job> = {
     TaskGroups: [
       aGroup({
@@ -209,8 +219,8 @@ test('scaling policies: two about the same thing have two ids, again and again',
       }),
     ],
   }
-  const first = settlePolicies(version(twice, 5), [], countedIds())
+  const first = assignPolicyIds(version(twice, 5), [], countedIds())
   assert.equal(new Set(first.changed.map(({ ID }) => ID)).size, 2)
-  const again = settlePolicies(version(twice, 6), first.changed, countedIds())
+  const again = assignPolicyIds(version(twice, 6), first.changed, countedIds())
   assert.deepEqual([again.changed, again.removed], [[], []])
 })

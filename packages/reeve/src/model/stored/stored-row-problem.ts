@@ -19,14 +19,14 @@ import { Type, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
 /**
- * Shapes of stored rows. The rows of other tables have no schema: of those the store's own key and
- * groups are checked (state/copy-checker.ts).
+ * Schemas of stored rows. Rows of other tables have no schema; only their key and groups are
+ * checked (state/state-snapshot.ts).
  */
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
   acl_policies: AclPolicyRecord,
   acl_roles: AclRole,
   acl_tokens: Type.Omit(AclToken, ['SecretID']),
-  // Members that have their usual value are left out of an allocation, at every depth.
+  // Fields with default values are omitted from allocations, at every depth.
   allocations: Type.Pick(Allocation, [
     'ID',
     'Namespace',
@@ -60,20 +60,20 @@ const SCHEMAS: Readonly<Record<string, TSchema>> = {
 type Checker = ReturnType<typeof Compile>
 const checkers = new Map<string, Checker>()
 
-/** Where a row of the table differs from its schema, and how; undefined when it does not. */
+/** Returns where and how a row differs from its schema; undefined if it does not. */
 export function storedRowProblem(table: string, row: object): string | undefined {
   const schema = SCHEMAS[table]
   if (schema === undefined) return undefined
   const checker = checkers.get(table) ?? Compile(schema)
   checkers.set(table, checker)
   if (checker.Check(row)) return undefined
-  const found = checker.Errors(row).find(({ keyword }) => OF_SHAPE.has(keyword))
-  if (found === undefined) return undefined
-  return `${found.instancePath || 'its content'} ${found.message}`
+  const error = checker.Errors(row).find(({ keyword }) => SHAPE_KEYWORDS.has(keyword))
+  if (error === undefined) return undefined
+  return `${error.instancePath || 'its content'} ${error.message}`
 }
 
 /**
- * Lengths, formats and ranges are rules for requests. They may have become stricter since the row
- * was written, and code that reads rows does not depend on them.
+ * Keywords that concern the shape. Lengths, formats and ranges are rules for requests, which may
+ * have become stricter since the row was written.
  */
-const OF_SHAPE: ReadonlySet<string> = new Set(['type', 'required', 'anyOf', 'const', 'enum'])
+const SHAPE_KEYWORDS: ReadonlySet<string> = new Set(['type', 'required', 'anyOf', 'const', 'enum'])

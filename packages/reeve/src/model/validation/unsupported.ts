@@ -9,14 +9,20 @@ import {
   type VolumeRequest,
   type WorkloadIdentity,
 } from '@reeve/contract'
-import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
+import {
+  concatIssues,
+  forEachEntry,
+  issue,
+  quote,
+  issueIf,
+  type ValidationIssue,
+} from './validation-issue.ts'
 
 /**
- * Blocks and arguments that nothing in this product carries out. A job that needs one of them is
- * rejected: accepted, it would run without what its author relies on, and look healthy. Each
- * message names what to use instead (decision 0087).
+ * Alternatives for unsupported blocks and arguments. A job that uses one of them is rejected: if
+ * accepted, it would run without it and look healthy (decision 0087).
  */
-const INSTEAD = {
+const ALTERNATIVES = {
   identity:
     'workload identity tokens are not supported: read what the task needs from variables with a template block',
   secrets:
@@ -26,82 +32,95 @@ const INSTEAD = {
   csi: 'CSI volumes and plugins are not supported: configure a host_volume on the nodes and use a volume with type = "host"',
 } as const
 
-export function checkUnsupportedTask(task: Task, path: string): readonly Finding[] {
-  return allOf(
-    when(
+export function checkUnsupportedTask(task: Task, path: string): readonly ValidationIssue[] {
+  return concatIssues(
+    issueIf(
       exposesIdentity(task.Identity) &&
-        finding(`${path}.Identity`, `identity block: ${INSTEAD.identity}`),
+        issue(`${path}.Identity`, `identity block: ${ALTERNATIVES.identity}`),
     ),
-    when(
+    issueIf(
       task.Identities !== null &&
-        finding(`${path}.Identities`, `identity block: ${INSTEAD.identity}`),
+        issue(`${path}.Identities`, `identity block: ${ALTERNATIVES.identity}`),
     ),
-    when(
+    issueIf(
       task.SecretStore !== null &&
-        finding(`${path}.SecretStore`, `secret_store block: ${INSTEAD.secrets}`),
+        issue(`${path}.SecretStore`, `secret_store block: ${ALTERNATIVES.secrets}`),
     ),
-    when(task.Secrets !== null && finding(`${path}.Secrets`, `secret block: ${INSTEAD.secrets}`)),
-    when(
+    issueIf(
+      task.Secrets !== null && issue(`${path}.Secrets`, `secret block: ${ALTERNATIVES.secrets}`),
+    ),
+    issueIf(
       task.Discovery !== null &&
-        finding(`${path}.Discovery`, `discovery block: ${INSTEAD.discovery}`),
+        issue(`${path}.Discovery`, `discovery block: ${ALTERNATIVES.discovery}`),
     ),
-    when(
+    issueIf(
       task.CSIPluginConfig !== null &&
-        finding(`${path}.CSIPluginConfig`, `csi_plugin block: ${INSTEAD.csi}`),
+        issue(`${path}.CSIPluginConfig`, `csi_plugin block: ${ALTERNATIVES.csi}`),
     ),
-    each(task.VolumeMounts, `${path}.VolumeMounts`, checkLabel),
+    forEachEntry(task.VolumeMounts, `${path}.VolumeMounts`, checkLabel),
   )
 }
 
 /**
- * Jobs exported from other systems carry a default identity that nothing in the task sees; that one
- * is only warned about.
+ * Reports whether the task can see the identity. Jobs exported from other systems contain a default
+ * identity without effect, which is only warned about.
  */
 export function exposesIdentity(identity: WorkloadIdentity | null): boolean {
   if (identity === null) return false
   const { Name, Env, File, Filepath, ServiceName, ChangeMode, TTL } = identity
-  const isShown = Env || File || Filepath !== '' || ServiceName !== ''
-  return isShown || Name !== 'default' || ChangeMode !== '' || TTL !== 0
+  const isExposed = Env || File || Filepath !== '' || ServiceName !== ''
+  return isExposed || Name !== 'default' || ChangeMode !== '' || TTL !== 0
 }
 
-function checkLabel({ SELinuxLabel: label }: VolumeMount, path: string): readonly Finding[] {
-  return when(
+function checkLabel(
+  { SELinuxLabel: label }: VolumeMount,
+  path: string,
+): readonly ValidationIssue[] {
+  return issueIf(
     label !== '' &&
-      finding(
+      issue(
         `${path}.SELinuxLabel`,
         'selinux_label is not supported: label the directory of the host volume on the node (chcon, semanage fcontext)',
       ),
   )
 }
 
-export function checkUnsupportedGroup(group: TaskGroup, path: string): readonly Finding[] {
-  return when(
+export function checkUnsupportedGroup(group: TaskGroup, path: string): readonly ValidationIssue[] {
+  return issueIf(
     group.Discovery !== null &&
-      finding(`${path}.Discovery`, `discovery block: ${INSTEAD.discovery}`),
+      issue(`${path}.Discovery`, `discovery block: ${ALTERNATIVES.discovery}`),
   )
 }
 
-export function checkUnsupportedVolume(volume: VolumeRequest, path: string): readonly Finding[] {
-  return when(volume.Type === 'csi' && finding(`${path}.Type`, INSTEAD.csi))
+export function checkUnsupportedVolume(
+  volume: VolumeRequest,
+  path: string,
+): readonly ValidationIssue[] {
+  return issueIf(volume.Type === 'csi' && issue(`${path}.Type`, ALTERNATIVES.csi))
 }
 
-export function checkUnsupportedService(service: Service, path: string): readonly Finding[] {
-  return allOf(
-    when(
+export function checkUnsupportedService(
+  service: Service,
+  path: string,
+): readonly ValidationIssue[] {
+  return concatIssues(
+    issueIf(
       service.Provider === DISCOVERY_PROVIDER &&
-        finding(
+        issue(
           `${path}.Provider`,
           `provider ${quote(DISCOVERY_PROVIDER)}: external service catalogues are not supported: use provider = ${quote(SERVICE_PROVIDER)}, the built-in catalogue`,
         ),
     ),
-    when(service.Connect !== null && finding(`${path}.Connect`, `connect block: ${INSTEAD.mesh}`)),
-    when(
-      service.Identity !== null &&
-        finding(`${path}.Identity`, `identity block: ${INSTEAD.identity}`),
+    issueIf(
+      service.Connect !== null && issue(`${path}.Connect`, `connect block: ${ALTERNATIVES.mesh}`),
     ),
-    when(
+    issueIf(
+      service.Identity !== null &&
+        issue(`${path}.Identity`, `identity block: ${ALTERNATIVES.identity}`),
+    ),
+    issueIf(
       !['', 'default'].includes(service.Cluster) &&
-        finding(
+        issue(
           `${path}.Cluster`,
           `cluster ${quote(service.Cluster)}: external service catalogues are not supported: remove the argument`,
         ),
@@ -109,13 +128,16 @@ export function checkUnsupportedService(service: Service, path: string): readonl
   )
 }
 
-/** Arguments that only external catalogues and meshes act on. */
-export function checkUnsupportedCheck(check: ServiceCheck, path: string): readonly Finding[] {
-  return allOf(
-    when(check.Expose && finding(`${path}.Expose`, `expose: ${INSTEAD.mesh}`)),
-    when(
+/** Rejects arguments that only external catalogues and meshes use. */
+export function checkUnsupportedCheck(
+  check: ServiceCheck,
+  path: string,
+): readonly ValidationIssue[] {
+  return concatIssues(
+    issueIf(check.Expose && issue(`${path}.Expose`, `expose: ${ALTERNATIVES.mesh}`)),
+    issueIf(
       check.FailuresBeforeWarning > 0 &&
-        finding(
+        issue(
           `${path}.FailuresBeforeWarning`,
           'failures_before_warning is not supported: use failures_before_critical',
         ),

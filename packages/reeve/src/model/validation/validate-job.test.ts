@@ -256,7 +256,7 @@ const cases: readonly Case[] = [
 for (const { name, job, want } of cases)
   test(`job rules: ${name}`, () => assert.deepEqual(found(job), want))
 
-test('validation: the text nests groups and tasks as multi-errors', () => {
+test('validation: text nests groups and tasks', () => {
   const job = aJob({ groups: [aGroup({ Tasks: [aTask({ Driver: '' })] })] })
   assert.equal(
     validateJob(job).text,
@@ -264,11 +264,11 @@ test('validation: the text nests groups and tasks as multi-errors', () => {
   )
 })
 
-test('validation: a job in order has no text', () => {
+test('validation: valid job has no text', () => {
   assert.deepEqual(validateJob(aJob()), { text: '', list: [] })
 })
 
-test('validation: constraints are counted from one', () => {
+test('validation: constraints are numbered from one', () => {
   const { text } = validateJob(aJob({ Constraints: [{ Operand: 'like' }] }))
   assert.match(
     text,
@@ -276,11 +276,11 @@ test('validation: constraints are counted from one', () => {
   )
 })
 
-test('validation: who registers may raise the highest priority', () => {
-  assert.deepEqual(validateJob(aJob({ Priority: 200 }), { priorityMax: 200 }).list, [])
+test('validation: maximum priority is configurable', () => {
+  assert.deepEqual(validateJob(aJob({ Priority: 200 }), { maxPriority: 200 }).list, [])
 })
 
-test('validation: a periodic job has a bounded number of specs', () => {
+test('validation: number of periodic specs is limited', () => {
   const Specs = Array.from({ length: LIMITS.periodicSpecsMax + 1 }, () => '@daily')
   const job = aJob({ Type: 'batch', Periodic: { Specs } })
   assert.deepEqual(validateJob(job).list, [
@@ -288,7 +288,7 @@ test('validation: a periodic job has a bounded number of specs', () => {
   ])
 })
 
-test('validateJob: no more violations are listed than the limit, and the rest is counted', () => {
+test('validateJob: lists violations up to the limit and counts the rest', () => {
   const Constraints = Array.from({ length: LIMITS.jobProblemsMax + 5 }, () => ({ Operand: 'x' }))
   const { text, list } = validateJob(aJob({ Constraints }))
   assert.equal(list.length, LIMITS.jobProblemsMax + 1)
@@ -296,7 +296,7 @@ test('validateJob: no more violations are listed than the limit, and the rest is
   assert.ok(text.endsWith('\n\t* 5 more violations are not listed\n\n'))
 })
 
-test('validateJob: what a constraint compares with has a limit', () => {
+test('validateJob: constraint operand is limited', () => {
   const of = (length: number) => {
     const constraint = {
       LTarget: '${meta.a}',

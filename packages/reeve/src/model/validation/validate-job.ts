@@ -1,29 +1,28 @@
 import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../limits.ts'
-import { jobIdProblems } from './job-id.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import {
-  allOf,
-  atMost,
-  each,
-  finding,
-  findingsText,
-  leavesOf,
-  nest,
+  concatIssues,
+  limitIssues,
+  forEachEntry,
+  issue,
+  issuesText,
+  leafIssues,
+  nestIssues,
   quote,
-  when,
-  type Finding,
-} from './finding.ts'
+  issueIf,
+  type ValidationIssue,
+} from './validation-issue.ts'
 import { checkGroup } from './validate-group.ts'
 import { checkJobNames } from './validate-names.ts'
 import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 
-export interface JobRules {
+export interface ValidateJobOptions {
   /** Maximum priority of a job. */
-  readonly priorityMax?: number
+  readonly maxPriority?: number
   /** Problems found by checks that need more than the job; reported together with the others. */
-  readonly others?: readonly JobProblem[]
+  readonly additionalProblems?: readonly JobProblem[]
 }
 
 export interface JobProblem {
@@ -39,7 +38,7 @@ export interface JobProblems {
   readonly list: readonly JobProblem[]
 }
 
-const PRIORITY_MAX_DEFAULT = 100
+const DEFAULT_MAX_PRIORITY = 100
 /** The type of jobs that servers create internally; users cannot submit one. */
 const INTERNAL_TYPE = '_core'
 const DESCRIPTION_CHARS_MAX = 1_000
@@ -49,152 +48,172 @@ const DESCRIPTION_CHARS_MAX = 1_000
  * namespace, node pool or previous version are checked at registration. All violations are reported
  * together.
  */
-export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
+export function validateJob(job: Job, rules: ValidateJobOptions = {}): JobProblems {
   return runToCompletion(validateJobSteps(job, rules))
 }
 
 /** Validates in steps, for callers that share the event loop. */
-export function* validateJobSteps(job: Job, rules: JobRules = {}): Steps<JobProblems> {
+export function* validateJobSteps(job: Job, rules: ValidateJobOptions = {}): Steps<JobProblems> {
   const groups = yield* checkGroups(job)
-  const all = allOf(
+  const all = concatIssues(
     checkIdentity(job),
     checkPlacement(job),
     groups,
     checkPeriodic(job),
     checkParameterized(job),
-    checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
+    checkServerLimits(job, rules.maxPriority ?? DEFAULT_MAX_PRIORITY),
     checkUi(job),
-    rules.others ?? [],
+    rules.additionalProblems ?? [],
   )
-  const findings = atMost(all, LIMITS.jobProblemsMax)
-  const list = leavesOf(findings).map(({ path, message }) => ({ path, message }))
-  return { text: findingsText(findings), list }
+  const findings = limitIssues(all, LIMITS.jobProblemsMax)
+  const list = leafIssues(findings).map(({ path, message }) => ({ path, message }))
+  return { text: issuesText(findings), list }
 }
 
-function checkIdentity(job: Job): readonly Finding[] {
-  return allOf(
-    when(job.Region === '' && finding('Region', 'Missing job region')),
-    when(job.ID === '' && finding('ID', 'Missing job ID')),
-    jobIdProblems(job.ID).map((problem) => finding('ID', problem)),
-    when(job.Name === '' && finding('Name', 'Missing job name')),
-    when(job.Name.includes('\0') && finding('Name', 'Job Name contains a null character')),
+function checkIdentity(job: Job): readonly ValidationIssue[] {
+  return concatIssues(
+    issueIf(job.Region === '' && issue('Region', 'Missing job region')),
+    issueIf(job.ID === '' && issue('ID', 'Missing job ID')),
+    jobIdProblems(job.ID).map((problem) => issue('ID', problem)),
+    issueIf(job.Name === '' && issue('Name', 'Missing job name')),
+    issueIf(job.Name.includes('\0') && issue('Name', 'Job Name contains a null character')),
     checkJobNames(job),
-    when(job.Namespace === '' && finding('Namespace', 'Job must be in a namespace')),
+    issueIf(job.Namespace === '' && issue('Namespace', 'Job must be in a namespace')),
     checkType(job.Type),
   )
 }
 
-function checkType(type: string): readonly Finding[] {
-  if (type === '') return [finding('Type', 'Missing job type')]
-  if (type === INTERNAL_TYPE) return [finding('Type', 'job type cannot be core')]
+function checkType(type: string): readonly ValidationIssue[] {
+  if (type === '') return [issue('Type', 'Missing job type')]
+  if (type === INTERNAL_TYPE) return [issue('Type', 'job type cannot be core')]
   const known = JOB_TYPES.some((name) => name === type)
-  return when(!known && finding('Type', `Invalid job type: ${quote(type)}`))
+  return issueIf(!known && issue('Type', `Invalid job type: ${quote(type)}`))
 }
 
-function checkPlacement(job: Job): readonly Finding[] {
+function checkPlacement(job: Job): readonly ValidationIssue[] {
   const noDatacenter = job.Datacenters.length === 0 && job.Multiregion === null
   const emptyName = job.Datacenters.includes('')
   const system = job.Type === 'system'
-  return allOf(
-    when(noDatacenter && finding('Datacenters', 'Missing job datacenters')),
-    when(emptyName && finding('Datacenters', 'Job datacenter must be non-empty string')),
+  return concatIssues(
+    issueIf(noDatacenter && issue('Datacenters', 'Missing job datacenters')),
+    issueIf(emptyName && issue('Datacenters', 'Job datacenter must be non-empty string')),
     checkConstraints(job.Constraints, 'Constraints'),
     system
-      ? when(
+      ? issueIf(
           job.Affinities !== null &&
-            finding('Affinities', 'System jobs may not have an affinity block'),
+            issue('Affinities', 'System jobs may not have an affinity block'),
         )
       : checkAffinities(job.Affinities, 'Affinities'),
     system
-      ? when(job.Spreads !== null && finding('Spreads', 'System jobs may not have a spread block'))
+      ? issueIf(job.Spreads !== null && issue('Spreads', 'System jobs may not have a spread block'))
       : checkSpreads(job.Spreads, 'Spreads'),
   )
 }
 
-function* checkGroups(job: Job): Steps<readonly Finding[]> {
-  const firstOf = new Map<string, number>()
-  const placeOf = (group: TaskGroup, path: string, index: number): readonly Finding[] => {
+function* checkGroups(job: Job): Steps<readonly ValidationIssue[]> {
+  const firstIndexByName = new Map<string, number>()
+  const checkGroupName = (
+    group: TaskGroup,
+    path: string,
+    index: number,
+  ): readonly ValidationIssue[] => {
     if (group.Name === '')
-      return [finding(`${path}.Name`, `Job task group ${index + 1} missing name`)]
-    const first = firstOf.get(group.Name)
-    if (first === undefined) firstOf.set(group.Name, index)
+      return [issue(`${path}.Name`, `Job task group ${index + 1} missing name`)]
+    const first = firstIndexByName.get(group.Name)
+    if (first === undefined) firstIndexByName.set(group.Name, index)
     if (first === undefined) return []
     const text = `Job task group ${index + 1} redefines '${group.Name}' from group ${first + 1}`
-    return [finding(`${path}.Name`, text)]
+    return [issue(`${path}.Name`, text)]
   }
-  const own = allOf(
-    when(job.TaskGroups.length === 0 && finding('TaskGroups', 'Missing job task groups')),
-    each(job.TaskGroups, 'TaskGroups', (group, path, index) =>
-      allOf(placeOf(group, path, index), checkGroupInJob(group, path, job)),
+  const jobIssues = concatIssues(
+    issueIf(job.TaskGroups.length === 0 && issue('TaskGroups', 'Missing job task groups')),
+    forEachEntry(job.TaskGroups, 'TaskGroups', (group, path, index) =>
+      concatIssues(checkGroupName(group, path, index), checkGroupInJob(group, path, job)),
     ),
   )
-  const all = [...own]
+  const all = [...jobIssues]
   for (const [index, group] of job.TaskGroups.entries()) {
     const path = `TaskGroups[${index}]`
-    const found = yield* checkGroup(group, path, job)
-    all.push(...nest(path, `Task group ${group.Name} validation failed`, found))
+    const groupIssues = yield* checkGroup(group, path, job)
+    all.push(...nestIssues(path, `Task group ${group.Name} validation failed`, groupIssues))
   }
   return all
 }
 
-function checkGroupInJob(group: TaskGroup, path: string, job: Job): readonly Finding[] {
+function checkGroupInJob(group: TaskGroup, path: string, job: Job): readonly ValidationIssue[] {
   const system = job.Type === 'system'
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       (group.ShutdownDelay ?? 0) < 0 &&
-        finding(`${path}.ShutdownDelay`, 'ShutdownDelay must be a positive value'),
+        issue(`${path}.ShutdownDelay`, 'ShutdownDelay must be a positive value'),
     ),
-    when(
+    issueIf(
       system &&
         group.Count > 1 &&
-        finding(
+        issue(
           `${path}.Count`,
           `Job task group ${group.Name} has count ${group.Count}. Count cannot exceed 1 with system scheduler`,
         ),
     ),
-    when(system && group.Scaling !== null && finding(`${path}.Scaling`, SYSTEM_SCALING)),
+    issueIf(system && group.Scaling !== null && issue(`${path}.Scaling`, SYSTEM_SCALING_PROBLEM)),
   )
 }
 
 /** Also the error of registration's own check, which runs first. */
-export const SYSTEM_SCALING = 'Task groups with job type system do not support scaling blocks'
+export const SYSTEM_SCALING_PROBLEM =
+  'Task groups with job type system do not support scaling blocks'
 
-function checkAdmission(job: Job, priorityMax: number): readonly Finding[] {
+function checkServerLimits(job: Job, priorityMax: number): readonly ValidationIssue[] {
   const total = job.TaskGroups.reduce((sum, group) => sum + group.Count, 0)
   const badPriority = job.Priority < 1 || job.Priority > priorityMax
-  return allOf(
-    when(badPriority && finding('Priority', `job priority must be between [1, ${priorityMax}]`)),
-    when(
+  return concatIssues(
+    issueIf(badPriority && issue('Priority', `job priority must be between [1, ${priorityMax}]`)),
+    issueIf(
       total > LIMITS.jobCountMax &&
-        finding(
+        issue(
           'TaskGroups',
           `total count was greater than configured job_max_count: ${total} > ${LIMITS.jobCountMax}`,
         ),
     ),
-    when(
+    issueIf(
       job.Payload !== null &&
         !job.Dispatched &&
-        finding('Payload', "job can't be submitted with a payload, only dispatched"),
+        issue('Payload', "job can't be submitted with a payload, only dispatched"),
     ),
   )
 }
 
-function checkUi(job: Job): readonly Finding[] {
+function checkUi(job: Job): readonly ValidationIssue[] {
   if (job.UI === null) return []
   const tooLong = job.UI.Description.length > DESCRIPTION_CHARS_MAX
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       tooLong &&
-        finding(
+        issue(
           'UI.Description',
           `UI description must be under ${DESCRIPTION_CHARS_MAX} characters, currently ${job.UI.Description.length}`,
         ),
     ),
-    each(job.UI.Links, 'UI.Links', (link, path) =>
-      allOf(
-        when(link.Label === '' && finding(`${path}.Label`, 'UI link must have a label')),
-        when(link.URL === '' && finding(`${path}.URL`, 'UI link must have a URL')),
+    forEachEntry(job.UI.Links, 'UI.Links', (link, path) =>
+      concatIssues(
+        issueIf(link.Label === '' && issue(`${path}.Label`, 'UI link must have a label')),
+        issueIf(link.URL === '' && issue(`${path}.URL`, 'UI link must have a URL')),
       ),
     ),
   )
+}
+
+/**
+ * Returns the problems of a job ID, including that of a dispatched job. Stricter than peers: a job
+ * is read and stopped by a URL that contains its ID, so an ID that is impossible in a URL would
+ * make the job unmanageable. The length is checked against the limit of path segments.
+ */
+export function jobIdProblems(id: string): readonly string[] {
+  const problems: string[] = []
+  if (id.includes(' ')) problems.push('Job ID contains a space')
+  if (id.includes('\0')) problems.push('Job ID contains a null character')
+  // Clients resolve them before they send the request, even when percent-encoded.
+  if (id === '.' || id === '..') problems.push(`Job cannot have the ID "${id}"`)
+  if (!id.isWellFormed()) problems.push('Job ID contains half of a surrogate pair')
+  return problems
 }

@@ -1,44 +1,51 @@
 import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig, type Task } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
-import { isBatchType } from '../job/job-type.ts'
-import { parseTaskCron, zoneOf } from '../launch/task-schedule.ts'
+import { isBatchType } from '../job/job.ts'
+import { parseTaskCron, timeZoneOf } from '../launch/task-schedule.ts'
 import { LIMITS } from '../limits.ts'
-import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
+import {
+  concatIssues,
+  forEachEntry,
+  issue,
+  quote,
+  issueIf,
+  type ValidationIssue,
+} from './validation-issue.ts'
 
 /** Validates the periodic and parameterized blocks. */
-export function checkPeriodic(job: Job): readonly Finding[] {
+export function checkPeriodic(job: Job): readonly ValidationIssue[] {
   if (job.Periodic === null) return []
   const text = 'Periodic can only be used with "batch" or "sysbatch" scheduler'
-  return allOf(
-    when(!isBatchType(job.Type) && finding('Periodic', text)),
+  return concatIssues(
+    issueIf(!isBatchType(job.Type) && issue('Periodic', text)),
     job.Periodic.Enabled ? checkSpecs(job.Periodic) : [],
   )
 }
 
-function checkSpecs(periodic: PeriodicConfig): readonly Finding[] {
+function checkSpecs(periodic: PeriodicConfig): readonly ValidationIssue[] {
   const { Spec: spec, Specs: specs, SpecType: type, TimeZone: zone } = periodic
   const count = specs?.length ?? 0
-  if (count > LIMITS.periodicSpecsMax) return [finding('Periodic.Specs', tooManySpecs(count))]
-  const cron = (text: string, path: string): readonly Finding[] => {
+  if (count > LIMITS.periodicSpecsMax) return [issue('Periodic.Specs', tooManySpecs(count))]
+  const cron = (text: string, path: string): readonly ValidationIssue[] => {
     const parsed = type === 'cron' ? parseCron(text) : undefined
     if (parsed === undefined || parsed.ok) return []
-    return [finding(path, `Invalid cron spec ${quote(text)}: ${parsed.error}`)]
+    return [issue(path, `Invalid cron spec ${quote(text)}: ${parsed.error}`)]
   }
   const zoneProblem = checkTimeZone(zone)
-  return allOf(
-    when(spec !== '' && specs !== null && finding('Periodic', 'Only cron or crons may be used')),
-    when(spec === '' && specs === null && finding('Periodic', 'Must specify a spec')),
-    when(
+  return concatIssues(
+    issueIf(spec !== '' && specs !== null && issue('Periodic', 'Only cron or crons may be used')),
+    issueIf(spec === '' && specs === null && issue('Periodic', 'Must specify a spec')),
+    issueIf(
       zoneProblem !== undefined &&
-        finding('Periodic.TimeZone', `Invalid time zone ${quote(zone)}: ${zoneProblem}`),
+        issue('Periodic.TimeZone', `Invalid time zone ${quote(zone)}: ${zoneProblem}`),
     ),
-    when(
+    issueIf(
       type !== 'cron' &&
-        finding('Periodic.SpecType', `Unknown periodic specification type ${quote(type)}`),
+        issue('Periodic.SpecType', `Unknown periodic specification type ${quote(type)}`),
     ),
     spec === '' ? [] : cron(spec, 'Periodic.Spec'),
-    each(specs, 'Periodic.Specs', cron),
+    forEachEntry(specs, 'Periodic.Specs', cron),
   )
 }
 
@@ -48,19 +55,19 @@ function tooManySpecs(count: number): string {
 }
 
 /** Validates the schedule of a task. */
-export function checkSchedule(task: Task, path: string): readonly Finding[] {
+export function checkSchedule(task: Task, path: string): readonly ValidationIssue[] {
   if (task.Schedule === null) return []
   const { Cron: cron } = task.Schedule
   const at = `${path}.Schedule.Cron`
-  if (cron === null) return [finding(at, 'Schedule validation failed: a cron block is required')]
+  if (cron === null) return [issue(at, 'Schedule validation failed: a cron block is required')]
   const parsed = parseTaskCron(cron)
-  const zone = zoneOf(cron.Timezone, 'UTC')
+  const zone = timeZoneOf(cron.Timezone, 'UTC')
   const zoneProblem = checkTimeZone(zone)
-  return allOf(
-    when(!parsed.ok && finding(at, `Schedule validation failed: ${parsed.error}`)),
-    when(
+  return concatIssues(
+    issueIf(!parsed.ok && issue(at, `Schedule validation failed: ${parsed.error}`)),
+    issueIf(
       zoneProblem !== undefined &&
-        finding(`${at}.Timezone`, `Schedule validation failed: ${zoneProblem}`),
+        issue(`${at}.Timezone`, `Schedule validation failed: ${zoneProblem}`),
     ),
   )
 }
@@ -80,31 +87,28 @@ function checkTimeZone(zone: string): string | undefined {
   }
 }
 
-export function checkParameterized(job: Job): readonly Finding[] {
+export function checkParameterized(job: Job): readonly ValidationIssue[] {
   const config = job.ParameterizedJob
   if (config === null) return []
   const optional = new Set(config.MetaOptional)
   const both = [...new Set(config.MetaRequired)]
     .filter((key) => optional.has(key))
     .toSorted(compareText)
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       !isBatchType(job.Type) &&
-        finding(
+        issue(
           'ParameterizedJob',
           'Parameterized job can only be used with "batch" or "sysbatch" scheduler',
         ),
     ),
-    when(
+    issueIf(
       !PAYLOAD_REQUIREMENTS.some((known) => known === config.Payload) &&
-        finding(
-          'ParameterizedJob.Payload',
-          `Unknown payload requirement: ${quote(config.Payload)}`,
-        ),
+        issue('ParameterizedJob.Payload', `Unknown payload requirement: ${quote(config.Payload)}`),
     ),
-    when(
+    issueIf(
       both.length > 0 &&
-        finding(
+        issue(
           'ParameterizedJob.MetaOptional',
           `Required and optional meta keys should be disjoint. Following keys exist in both: [${both.join(' ')}]`,
         ),

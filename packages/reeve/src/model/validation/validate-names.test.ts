@@ -5,7 +5,7 @@ import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
 import { LIMITS } from '../limits.ts'
 import { validateJob } from './validate-job.ts'
 
-/** Sets the colour of a terminal, moves its cursor, and is a byte of some terminals by itself. */
+/** Control characters: colour, cursor movement, and a byte that acts on some terminals alone. */
 const HOSTILE = ['\u001b', '\n', '\u0000', '\u007f', '\u009b']
 
 const withGroup = (fields: Input<TaskGroup>): Job => aJob({ groups: [aGroup(fields)] })
@@ -14,7 +14,7 @@ const withService = (fields: Input<Service>): Job => withGroup({ Services: [fiel
 const T = 'TaskGroups[0].Tasks[0]'
 const G = 'TaskGroups[0]'
 
-/** Every name of a job: the path of the finding, and a job that has the name there. */
+/** Every name of a job with the path of the problem and a job that has the name there. */
 const NAMES: readonly (readonly [path: string, job: (name: string) => Job])[] = [
   ['ID', (ID) => aJob({ ID })],
   ['Name', (Name) => aJob({ Name })],
@@ -112,11 +112,11 @@ const NAMES: readonly (readonly [path: string, job: (name: string) => Job])[] = 
   [`${T}.Actions[0].Name`, (Name) => withTask({ Actions: [{ Name, Command: 'a' }] })],
 ]
 
-/** A null character in these has a text of its own that clients know. */
+/** Null characters in these have their own message, which clients know. */
 const OWN_NULL_TEXT = new Set(['ID', 'Name', `${G}.Name`, `${T}.Name`])
 
 for (const [path, job] of NAMES)
-  test(`names: ${path} may not hold a control character`, () => {
+  test(`names: ${path} must not contain control characters`, () => {
     for (const character of HOSTILE) {
       const found = validateJob(job(`ab${character}c`)).list.filter((one) => one.path === path)
       if (character === '\0' && OWN_NULL_TEXT.has(path)) {
@@ -133,7 +133,7 @@ for (const [path, job] of NAMES)
     assert.doesNotMatch(clean, /control character/)
   })
 
-test('names: values that are texts may hold any character', () => {
+test('names: free text may contain any character', () => {
   const job = withTask({
     Env: { A: 'two\nlines' },
     Meta: { note: 'a\tb' },
@@ -143,7 +143,7 @@ test('names: values that are texts may hold any character', () => {
   assert.equal(validateJob(job).text, '')
 })
 
-test('names: a long name is cut in the message, not in the job', () => {
+test('names: long name is truncated in the message only', () => {
   const most = LIMITS.shownNameCharsMax
   for (const [length, isCut] of [
     [most, false],

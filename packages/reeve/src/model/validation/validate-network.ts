@@ -1,5 +1,12 @@
 import type { NetworkResource, Port, TaskGroup } from '@reeve/contract'
-import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
+import {
+  concatIssues,
+  forEachEntry,
+  issue,
+  quote,
+  issueIf,
+  type ValidationIssue,
+} from './validation-issue.ts'
 
 const PORT_MAX = 65_535
 const HOSTNAME_CHARS_MAX = 254
@@ -9,14 +16,14 @@ const HOSTNAME_LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
  * Validates networks. Ports must be unique by label and, if static, by number within the whole
  * group.
  */
-export function checkNetworks(group: TaskGroup, path: string): readonly Finding[] {
+export function checkNetworks(group: TaskGroup, path: string): readonly ValidationIssue[] {
   const taken: TakenPorts = { labels: new Map(), numbers: new Map() }
-  return allOf(
-    each(group.Networks, `${path}.Networks`, (network, at) =>
+  return concatIssues(
+    forEachEntry(group.Networks, `${path}.Networks`, (network, at) =>
       checkNetwork(network, at, { taken, owner: 'taskgroup network' }),
     ),
-    each(group.Tasks, `${path}.Tasks`, (task, taskPath) =>
-      each(task.Resources.Networks, `${taskPath}.Resources.Networks`, (network, at) =>
+    forEachEntry(group.Tasks, `${path}.Tasks`, (task, taskPath) =>
+      forEachEntry(task.Resources.Networks, `${taskPath}.Resources.Networks`, (network, at) =>
         checkNetwork(network, at, { taken, owner: `task network:${task.Name}` }),
       ),
     ),
@@ -38,30 +45,34 @@ interface TakenPorts {
   readonly numbers: Map<string, string>
 }
 
-interface Owner {
+interface PortOwner {
   readonly taken: TakenPorts
   readonly owner: string
 }
 
-function checkNetwork(network: NetworkResource, path: string, owner: Owner): readonly Finding[] {
+function checkNetwork(
+  network: NetworkResource,
+  path: string,
+  owner: PortOwner,
+): readonly ValidationIssue[] {
   const { Hostname: hostname, CNI: cni, Mode: mode } = network
   const badArgument = Object.entries(cni?.Args ?? {}).some((pair) => pair.join('').includes(';'))
-  return allOf(
-    each(network.ReservedPorts, `${path}.ReservedPorts`, (port, at) =>
+  return concatIssues(
+    forEachEntry(network.ReservedPorts, `${path}.ReservedPorts`, (port, at) =>
       checkPort(port, at, { ...owner, mode }),
     ),
-    each(network.DynamicPorts, `${path}.DynamicPorts`, (port, at) =>
+    forEachEntry(network.DynamicPorts, `${path}.DynamicPorts`, (port, at) =>
       checkPort(port, at, { ...owner, mode }),
     ),
-    when(
+    issueIf(
       badArgument &&
-        finding(`${path}.CNI.Args`, 'CNI argument keys and values must not contain a semicolon'),
+        issue(`${path}.CNI.Args`, 'CNI argument keys and values must not contain a semicolon'),
     ),
-    when(
+    issueIf(
       hostname !== '' &&
         !hostname.includes('${') &&
         !isHostname(hostname) &&
-        finding(`${path}.Hostname`, 'Hostname is not a valid DNS name'),
+        issue(`${path}.Hostname`, 'Hostname is not a valid DNS name'),
     ),
   )
 }
@@ -69,46 +80,46 @@ function checkNetwork(network: NetworkResource, path: string, owner: Owner): rea
 function checkPort(
   port: Port,
   path: string,
-  { taken, owner, mode }: Owner & { readonly mode: string },
-): readonly Finding[] {
+  { taken, owner, mode }: PortOwner & { readonly mode: string },
+): readonly ValidationIssue[] {
   const { Label: label, Value: value, To: to, IgnoreCollision: ignore } = port
   const sameLabel = taken.labels.get(label)
   if (sameLabel === undefined) taken.labels.set(label, owner)
   const number = `${port.HostNetwork}:${value}`
   const sameNumber = value === 0 ? undefined : taken.numbers.get(number)
   if (value !== 0 && sameNumber === undefined) taken.numbers.set(number, `${owner}:${label}`)
-  const hosted = mode === '' || mode === 'host'
-  return allOf(
-    when(label === '' && finding(`${path}.Label`, 'Port label cannot be empty')),
-    when(
+  const isHostMode = mode === '' || mode === 'host'
+  return concatIssues(
+    issueIf(label === '' && issue(`${path}.Label`, 'Port label cannot be empty')),
+    issueIf(
       sameLabel !== undefined &&
-        finding(`${path}.Label`, `Port label ${label} already in use by ${sameLabel}`),
+        issue(`${path}.Label`, `Port label ${label} already in use by ${sameLabel}`),
     ),
-    when(
+    issueIf(
       sameNumber !== undefined &&
         !ignore &&
-        finding(`${path}.Value`, `Static port ${value} already reserved by ${sameNumber}`),
+        issue(`${path}.Value`, `Static port ${value} already reserved by ${sameNumber}`),
     ),
-    when(
+    issueIf(
       value > PORT_MAX &&
-        finding(`${path}.Value`, `Port ${label} (${value}) cannot be greater than ${PORT_MAX}`),
+        issue(`${path}.Value`, `Port ${label} (${value}) cannot be greater than ${PORT_MAX}`),
     ),
-    when(value < 0 && finding(`${path}.Value`, `Port ${label} (${value}) cannot be negative`)),
-    when(
+    issueIf(value < 0 && issue(`${path}.Value`, `Port ${label} (${value}) cannot be negative`)),
+    issueIf(
       to < -1 &&
-        finding(`${path}.To`, `Port ${quote(label)} cannot be mapped to negative value ${to}`),
+        issue(`${path}.To`, `Port ${quote(label)} cannot be mapped to negative value ${to}`),
     ),
-    when(
+    issueIf(
       to > PORT_MAX &&
-        finding(
+        issue(
           `${path}.To`,
           `Port ${quote(label)} cannot be mapped to a port (${to}) greater than ${PORT_MAX}`,
         ),
     ),
-    when(
+    issueIf(
       ignore &&
-        !hosted &&
-        finding(
+        !isHostMode &&
+        issue(
           `${path}.IgnoreCollision`,
           `Port ${quote(label)} collision may not be ignored on non-host network mode ${quote(mode)}`,
         ),
@@ -120,8 +131,8 @@ function portsOf(network: NetworkResource): readonly Port[] {
   return [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
 }
 
-function isHostname(text: string): boolean {
-  const name = text.endsWith('.') ? text.slice(0, -1) : text
+function isHostname(hostname: string): boolean {
+  const name = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
   return (
     name.length <= HOSTNAME_CHARS_MAX &&
     name.split('.').every((label) => HOSTNAME_LABEL.test(label))

@@ -3,247 +3,269 @@ import type {
   MigrateStrategy,
   ReschedulePolicy,
   RestartPolicy,
+  ScalingPolicy,
   UpdateStrategy,
 } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
-import { allOf, finding, quote, when, type Finding } from './finding.ts'
+import { concatIssues, issue, quote, issueIf, type ValidationIssue } from './validation-issue.ts'
 
 const SECOND_NS = nsFromMs(1_000)
-const RESTART_INTERVAL_NS_MIN = 5 * SECOND_NS
-const RESCHEDULE_DELAY_NS_MIN = 5 * SECOND_NS
-const RESCHEDULE_INTERVAL_NS_MIN = 15 * SECOND_NS
+const MIN_RESTART_INTERVAL_NS = 5 * SECOND_NS
+const MIN_RESCHEDULE_DELAY_NS = 5 * SECOND_NS
+const MIN_RESCHEDULE_INTERVAL_NS = 15 * SECOND_NS
 
 const DELAY_FUNCTIONS = ['constant', 'exponential', 'fibonacci']
-const RECONCILE_CHOICES = ['keep_original', 'keep_replacement', 'best_score', 'longest_running']
+const RECONCILE_STRATEGIES = ['keep_original', 'keep_replacement', 'best_score', 'longest_running']
 
-const text = formatDurationNs
+const formatDuration = formatDurationNs
 
-export function checkUpdate(update: UpdateStrategy, path: string): readonly Finding[] {
+export function checkUpdate(update: UpdateStrategy, path: string): readonly ValidationIssue[] {
   const { MinHealthyTime: minimum, HealthyDeadline: healthy, ProgressDeadline: progress } = update
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       !['checks', 'task_states', 'manual'].includes(update.HealthCheck) &&
-        finding(`${path}.HealthCheck`, `Invalid health check given: ${quote(update.HealthCheck)}`),
+        issue(`${path}.HealthCheck`, `Invalid health check given: ${quote(update.HealthCheck)}`),
     ),
-    when(
+    issueIf(
       update.MaxParallel < 0 &&
-        finding(
+        issue(
           `${path}.MaxParallel`,
           `Max parallel can not be less than zero: ${update.MaxParallel} < 0`,
         ),
     ),
-    when(
+    issueIf(
       update.Canary < 0 &&
-        finding(`${path}.Canary`, `Canary count can not be less than zero: ${update.Canary} < 0`),
+        issue(`${path}.Canary`, `Canary count can not be less than zero: ${update.Canary} < 0`),
     ),
-    when(
+    issueIf(
       update.AutoPromote &&
         update.Canary <= 0 &&
-        finding(`${path}.AutoPromote`, 'Auto Promote requires a Canary count greater than zero'),
+        issue(`${path}.AutoPromote`, 'Auto Promote requires a Canary count greater than zero'),
     ),
-    when(
+    issueIf(
       minimum < 0 &&
-        finding(
+        issue(
           `${path}.MinHealthyTime`,
-          `Minimum healthy time may not be less than zero: ${text(minimum)}`,
+          `Minimum healthy time may not be less than zero: ${formatDuration(minimum)}`,
         ),
     ),
-    when(
+    issueIf(
       healthy <= 0 &&
-        finding(
+        issue(
           `${path}.HealthyDeadline`,
-          `Healthy deadline must be greater than zero: ${text(healthy)}`,
+          `Healthy deadline must be greater than zero: ${formatDuration(healthy)}`,
         ),
     ),
-    when(
+    issueIf(
       progress < 0 &&
-        finding(
+        issue(
           `${path}.ProgressDeadline`,
-          `Progress deadline must be zero or greater: ${text(progress)}`,
+          `Progress deadline must be zero or greater: ${formatDuration(progress)}`,
         ),
     ),
-    when(
+    issueIf(
       minimum >= healthy &&
-        finding(
+        issue(
           `${path}.MinHealthyTime`,
-          `Minimum healthy time must be less than healthy deadline: ${text(minimum)} >= ${text(healthy)}`,
+          `Minimum healthy time must be less than healthy deadline: ${formatDuration(minimum)} >= ${formatDuration(healthy)}`,
         ),
     ),
-    when(
+    issueIf(
       progress !== 0 &&
         healthy >= progress &&
-        finding(
+        issue(
           `${path}.HealthyDeadline`,
-          `Healthy deadline must be less than progress deadline: ${text(healthy)} >= ${text(progress)}`,
+          `Healthy deadline must be less than progress deadline: ${formatDuration(healthy)} >= ${formatDuration(progress)}`,
         ),
     ),
-    when(
+    issueIf(
       update.Stagger <= 0 &&
-        finding(`${path}.Stagger`, `Stagger must be greater than zero: ${text(update.Stagger)}`),
-    ),
-  )
-}
-
-export function checkMigrate(migrate: MigrateStrategy, path: string): readonly Finding[] {
-  const { MinHealthyTime: minimum, HealthyDeadline: deadline } = migrate
-  return allOf(
-    when(
-      migrate.MaxParallel < 0 &&
-        finding(`${path}.MaxParallel`, `MaxParallel must be >= 0 but found ${migrate.MaxParallel}`),
-    ),
-    when(
-      !['checks', 'task_states'].includes(migrate.HealthCheck) &&
-        finding(`${path}.HealthCheck`, `Invalid HealthCheck: ${quote(migrate.HealthCheck)}`),
-    ),
-    when(
-      minimum < 0 &&
-        finding(`${path}.MinHealthyTime`, `MinHealthyTime is ${text(minimum)} and must be >= 0`),
-    ),
-    when(
-      deadline < 0 &&
-        finding(`${path}.HealthyDeadline`, `HealthyDeadline is ${text(deadline)} and must be >= 0`),
-    ),
-    when(
-      minimum > deadline &&
-        finding(
-          `${path}.MinHealthyTime`,
-          `MinHealthyTime must be less than HealthyDeadline: ${text(minimum)} > ${text(deadline)}`,
+        issue(
+          `${path}.Stagger`,
+          `Stagger must be greater than zero: ${formatDuration(update.Stagger)}`,
         ),
     ),
   )
 }
 
-export function checkRestart(restart: RestartPolicy, path: string): readonly Finding[] {
+export function checkMigrate(migrate: MigrateStrategy, path: string): readonly ValidationIssue[] {
+  const { MinHealthyTime: minimum, HealthyDeadline: deadline } = migrate
+  return concatIssues(
+    issueIf(
+      migrate.MaxParallel < 0 &&
+        issue(`${path}.MaxParallel`, `MaxParallel must be >= 0 but found ${migrate.MaxParallel}`),
+    ),
+    issueIf(
+      !['checks', 'task_states'].includes(migrate.HealthCheck) &&
+        issue(`${path}.HealthCheck`, `Invalid HealthCheck: ${quote(migrate.HealthCheck)}`),
+    ),
+    issueIf(
+      minimum < 0 &&
+        issue(
+          `${path}.MinHealthyTime`,
+          `MinHealthyTime is ${formatDuration(minimum)} and must be >= 0`,
+        ),
+    ),
+    issueIf(
+      deadline < 0 &&
+        issue(
+          `${path}.HealthyDeadline`,
+          `HealthyDeadline is ${formatDuration(deadline)} and must be >= 0`,
+        ),
+    ),
+    issueIf(
+      minimum > deadline &&
+        issue(
+          `${path}.MinHealthyTime`,
+          `MinHealthyTime must be less than HealthyDeadline: ${formatDuration(minimum)} > ${formatDuration(deadline)}`,
+        ),
+    ),
+  )
+}
+
+export function checkRestart(restart: RestartPolicy, path: string): readonly ValidationIssue[] {
   const { Attempts: attempts, Interval: interval, Delay: delay, Mode: mode } = restart
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       mode !== 'delay' &&
         mode !== 'fail' &&
-        finding(`${path}.Mode`, `Unsupported restart mode: ${quote(mode)}`),
+        issue(`${path}.Mode`, `Unsupported restart mode: ${quote(mode)}`),
     ),
-    when(
+    issueIf(
       attempts === 0 &&
         mode !== 'fail' &&
-        finding(
+        issue(
           `${path}.Attempts`,
           `Restart policy ${quote(mode)} with ${attempts} attempts is ambiguous`,
         ),
     ),
-    when(
-      attempts < 0 && finding(`${path}.Attempts`, `Attempts can not be negative (got ${attempts})`),
+    issueIf(
+      attempts < 0 && issue(`${path}.Attempts`, `Attempts can not be negative (got ${attempts})`),
     ),
-    when(delay < 0 && finding(`${path}.Delay`, `Delay can not be negative (got ${text(delay)})`)),
-    when(
-      interval < RESTART_INTERVAL_NS_MIN &&
-        finding(
+    issueIf(
+      delay < 0 &&
+        issue(`${path}.Delay`, `Delay can not be negative (got ${formatDuration(delay)})`),
+    ),
+    issueIf(
+      interval < MIN_RESTART_INTERVAL_NS &&
+        issue(
           `${path}.Interval`,
-          `Interval can not be less than ${text(RESTART_INTERVAL_NS_MIN)} (got ${text(interval)})`,
+          `Interval can not be less than ${formatDuration(MIN_RESTART_INTERVAL_NS)} (got ${formatDuration(interval)})`,
         ),
     ),
-    when(
+    issueIf(
       attempts * delay > interval &&
-        finding(
+        issue(
           path,
-          `can't restart the task group ${attempts} times in an interval of ${text(interval)} with a delay of ${text(delay)}`,
+          `can't restart the task group ${attempts} times in an interval of ${formatDuration(interval)} with a delay of ${formatDuration(delay)}`,
         ),
     ),
   )
 }
 
-export function checkReschedule(policy: ReschedulePolicy, path: string): readonly Finding[] {
+export function checkReschedule(
+  policy: ReschedulePolicy,
+  path: string,
+): readonly ValidationIssue[] {
   const { Attempts: attempts, Interval: interval, Delay: delay, Unlimited: unlimited } = policy
   if (attempts <= 0 && !unlimited)
-    return when(
-      attempts < 0 && finding(`${path}.Attempts`, `Attempts can not be negative (got ${attempts})`),
+    return issueIf(
+      attempts < 0 && issue(`${path}.Attempts`, `Attempts can not be negative (got ${attempts})`),
     )
-  const tooShort = delay < RESCHEDULE_DELAY_NS_MIN
-  return allOf(
-    when(
+  const tooShort = delay < MIN_RESCHEDULE_DELAY_NS
+  return concatIssues(
+    issueIf(
       attempts > 0 &&
         interval <= 0 &&
-        finding(`${path}.Interval`, 'Interval must be a non zero value if Attempts > 0'),
+        issue(`${path}.Interval`, 'Interval must be a non zero value if Attempts > 0'),
     ),
-    when(
+    issueIf(
       attempts > 0 &&
         unlimited &&
-        finding(
+        issue(
           path,
-          `Reschedule Policy with Attempts = ${attempts}, Interval = ${text(interval)}, and Unlimited = true is ambiguous`,
+          `Reschedule Policy with Attempts = ${attempts}, Interval = ${formatDuration(interval)}, and Unlimited = true is ambiguous`,
         ),
     ),
-    when(
+    issueIf(
       tooShort &&
-        finding(
+        issue(
           `${path}.Delay`,
-          `Delay cannot be less than ${text(RESCHEDULE_DELAY_NS_MIN)} (got ${text(delay)})`,
+          `Delay cannot be less than ${formatDuration(MIN_RESCHEDULE_DELAY_NS)} (got ${formatDuration(delay)})`,
         ),
     ),
-    checkGrowth(policy, path),
-    unlimited || tooShort ? [] : checkWindow(policy, path),
+    checkDelayFunction(policy, path),
+    unlimited || tooShort ? [] : checkAttemptsFitInterval(policy, path),
   )
 }
 
-function checkGrowth(policy: ReschedulePolicy, path: string): readonly Finding[] {
+function checkDelayFunction(policy: ReschedulePolicy, path: string): readonly ValidationIssue[] {
   const { DelayFunction: name, Delay: delay, MaxDelay: maximum } = policy
-  const grows = name !== 'constant'
-  return allOf(
-    when(
+  const delayIncreases = name !== 'constant'
+  return concatIssues(
+    issueIf(
       !DELAY_FUNCTIONS.includes(name) &&
-        finding(
+        issue(
           `${path}.DelayFunction`,
           `Invalid delay function ${quote(name)}, must be one of ${DELAY_FUNCTIONS.map(quote).join(', ')}`,
         ),
     ),
-    when(
-      grows &&
-        maximum < RESCHEDULE_DELAY_NS_MIN &&
-        finding(
+    issueIf(
+      delayIncreases &&
+        maximum < MIN_RESCHEDULE_DELAY_NS &&
+        issue(
           `${path}.MaxDelay`,
-          `Max Delay cannot be less than ${text(RESCHEDULE_DELAY_NS_MIN)} (got ${text(maximum)})`,
+          `Max Delay cannot be less than ${formatDuration(MIN_RESCHEDULE_DELAY_NS)} (got ${formatDuration(maximum)})`,
         ),
     ),
-    when(
-      grows &&
+    issueIf(
+      delayIncreases &&
         maximum < delay &&
-        finding(
+        issue(
           `${path}.MaxDelay`,
-          `Max Delay cannot be less than Delay ${text(delay)} (got ${text(maximum)})`,
+          `Max Delay cannot be less than Delay ${formatDuration(delay)} (got ${formatDuration(maximum)})`,
         ),
     ),
   )
 }
 
-/** Whether the attempts of a limited policy have room in its interval at all. */
-function checkWindow(policy: ReschedulePolicy, path: string): readonly Finding[] {
+/** Checks that the attempts of a limited policy fit into its interval. */
+function checkAttemptsFitInterval(
+  policy: ReschedulePolicy,
+  path: string,
+): readonly ValidationIssue[] {
   const { Attempts: attempts, Interval: interval, Delay: delay } = policy
-  const needed = sumOfDelays(policy)
-  return allOf(
-    when(
-      interval < RESCHEDULE_INTERVAL_NS_MIN &&
-        finding(
+  const requiredNs = sumDelaysNs(policy)
+  return concatIssues(
+    issueIf(
+      interval < MIN_RESCHEDULE_INTERVAL_NS &&
+        issue(
           `${path}.Interval`,
-          `Interval cannot be less than ${text(RESCHEDULE_INTERVAL_NS_MIN)} (got ${text(interval)})`,
+          `Interval cannot be less than ${formatDuration(MIN_RESCHEDULE_INTERVAL_NS)} (got ${formatDuration(interval)})`,
         ),
     ),
-    when(
-      needed > interval &&
-        finding(
+    issueIf(
+      requiredNs > interval &&
+        issue(
           `${path}.Interval`,
-          `${attempts} attempts with an initial delay of ${text(delay)} and delay function ${quote(policy.DelayFunction)} do not fit in an interval of ${text(interval)}; set the interval to at least ${text(needed)}`,
+          `${attempts} attempts with an initial delay of ${formatDuration(delay)} and delay function ${quote(policy.DelayFunction)} do not fit in an interval of ${formatDuration(interval)}; set the interval to at least ${formatDuration(requiredNs)}`,
         ),
     ),
   )
 }
 
-/** Counts step by step only until the cap is reached: attempts come from the caller. */
-function sumOfDelays({ Attempts, Delay, DelayFunction, MaxDelay }: ReschedulePolicy): number {
+/**
+ * Sums delays one by one only until the maximum delay is reached, because the number of attempts
+ * comes from the caller.
+ */
+function sumDelaysNs({ Attempts, Delay, DelayFunction, MaxDelay }: ReschedulePolicy): number {
   if (DelayFunction === 'constant') return Attempts * Delay
-  let [sum, delay, before] = [0, Delay, 0]
+  let [sum, delay, previous] = [0, Delay, 0]
   for (let attempt = 0; attempt < Attempts; attempt++) {
     if (delay >= MaxDelay) return sum + (Attempts - attempt) * MaxDelay
     sum += delay
-    const next = DelayFunction === 'exponential' ? delay * 2 : Math.max(delay, delay + before)
-    before = delay
+    const next = DelayFunction === 'exponential' ? delay * 2 : Math.max(delay, delay + previous)
+    previous = delay
     delay = next
   }
   return sum
@@ -253,35 +275,66 @@ export function checkDisconnect(
   strategy: DisconnectStrategy,
   path: string,
   jobType: string,
-): readonly Finding[] {
+): readonly ValidationIssue[] {
   const { LostAfter: lostAfter, StopOnClientAfter: stopAfter, Reconcile: reconcile } = strategy
-  return allOf(
-    when(lostAfter < 0 && finding(`${path}.LostAfter`, 'lost_after cannot be a negative duration')),
-    when(
+  return concatIssues(
+    issueIf(
+      lostAfter < 0 && issue(`${path}.LostAfter`, 'lost_after cannot be a negative duration'),
+    ),
+    issueIf(
       stopAfter !== null &&
         stopAfter < 0 &&
-        finding(`${path}.StopOnClientAfter`, 'stop_on_client_after cannot be a negative duration'),
+        issue(`${path}.StopOnClientAfter`, 'stop_on_client_after cannot be a negative duration'),
     ),
-    when(
+    issueIf(
       lostAfter > 0 &&
         stopAfter !== null &&
-        finding(path, 'lost_after and stop_on_client_after cannot both be set'),
+        issue(path, 'lost_after and stop_on_client_after cannot both be set'),
     ),
-    when(
+    issueIf(
       stopAfter !== null &&
         jobType !== 'service' &&
         jobType !== 'batch' &&
-        finding(
+        issue(
           `${path}.StopOnClientAfter`,
           'stop_on_client_after can only be used with service and batch jobs',
         ),
     ),
-    when(
-      !RECONCILE_CHOICES.includes(reconcile) &&
-        finding(
+    issueIf(
+      !RECONCILE_STRATEGIES.includes(reconcile) &&
+        issue(
           `${path}.Reconcile`,
-          `Invalid reconcile option ${quote(reconcile)}, must be one of ${RECONCILE_CHOICES.map(quote).join(', ')}`,
+          `Invalid reconcile option ${quote(reconcile)}, must be one of ${RECONCILE_STRATEGIES.map(quote).join(', ')}`,
         ),
+    ),
+  )
+}
+
+/** Checks the bounds of a scaling policy of a group or task. */
+export function checkScalingBounds(
+  policy: ScalingPolicy,
+  path: string,
+): readonly ValidationIssue[] {
+  const { Min: minimum, Max: maximum } = policy
+  return concatIssues(
+    issueIf(
+      maximum < 0 &&
+        issue(
+          `${path}.Max`,
+          'Scaling policy invalid: maximum count must be specified and non-negative',
+        ),
+    ),
+    issueIf(
+      maximum >= 0 &&
+        maximum < minimum &&
+        issue(
+          `${path}.Max`,
+          'Scaling policy invalid: maximum count must not be less than minimum count',
+        ),
+    ),
+    issueIf(
+      minimum < 0 &&
+        issue(`${path}.Min`, 'Scaling policy invalid: minimum count must be non-negative'),
     ),
   )
 }

@@ -7,11 +7,19 @@ import {
 } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
+import {
+  concatIssues,
+  forEachEntry,
+  issue,
+  nestIssues,
+  quote,
+  issueIf,
+  type ValidationIssue,
+} from './validation-issue.ts'
 import { checkUnsupportedCheck, checkUnsupportedService } from './unsupported.ts'
 import { portLabels } from './validate-network.ts'
 
-const CHECK_NS_MIN = nsFromMs(1_000)
+const MIN_CHECK_DURATION_NS = nsFromMs(1_000)
 const NAME_CHARS_MAX = 63
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/
 const REFERENCE = /\$\{[^}]*\}/g
@@ -30,41 +38,41 @@ const HTTP_PROTOCOLS: readonly string[] = ['', 'http', 'https']
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/
 
 /** A service with its parent: services of tasks and of groups obey different rules. */
-interface Placed {
+interface OwnedService {
   readonly service: Service
   readonly path: string
-  readonly ofGroup: boolean
+  readonly isOfGroup: boolean
 }
 
-export function checkServices(group: TaskGroup, path: string): readonly Finding[] {
-  const placed = placedServices(group, path)
-  if (placed.length === 0) return []
+export function checkServices(group: TaskGroup, path: string): readonly ValidationIssue[] {
+  const services = servicesOf(group, path)
+  if (services.length === 0) return []
   const labels = portLabels(group)
   const tasks = new Set(group.Tasks.map((task) => task.Name))
-  return allOf(
-    checkUniqueness(placed, path),
-    checkProviders(placed, path),
-    checkPortLabels(placed, labels),
-    placed.flatMap((entry) =>
-      nest(
+  return concatIssues(
+    checkUniqueness(services, path),
+    checkProviders(services, path),
+    checkPortLabels(services, labels),
+    services.flatMap((entry) =>
+      nestIssues(
         entry.path,
         `Service ${entry.service.Name} validation failed`,
-        allOf(
+        concatIssues(
           checkService(entry),
           checkUnsupportedService(entry.service, entry.path),
-          when(
+          issueIf(
             entry.service.TaskName !== '' &&
               !tasks.has(entry.service.TaskName) &&
-              finding(
+              issue(
                 `${entry.path}.TaskName`,
                 `Service ${entry.service.Name} refers to the unknown task ${quote(entry.service.TaskName)}`,
               ),
           ),
-          each(entry.service.Checks, `${entry.path}.Checks`, (check, at) =>
-            nest(
+          forEachEntry(entry.service.Checks, `${entry.path}.Checks`, (check, at) =>
+            nestIssues(
               at,
               `Check ${check.Name} validation failed`,
-              allOf(checkCheck(check, at, entry), checkUnsupportedCheck(check, at)),
+              concatIssues(checkCheck(check, at, entry), checkUnsupportedCheck(check, at)),
             ),
           ),
         ),
@@ -73,41 +81,49 @@ export function checkServices(group: TaskGroup, path: string): readonly Finding[
   )
 }
 
-function placedServices(group: TaskGroup, path: string): readonly Placed[] {
+function servicesOf(group: TaskGroup, path: string): readonly OwnedService[] {
   const ofGroup = (group.Services ?? []).map((service, i) => ({
     service,
     path: `${path}.Services[${i}]`,
-    ofGroup: true,
+    isOfGroup: true,
   }))
   const ofTasks = group.Tasks.flatMap((task, t) =>
     (task.Services ?? []).map((service, i) => ({
       service,
       path: `${path}.Tasks[${t}].Services[${i}]`,
-      ofGroup: false,
+      isOfGroup: false,
     })),
   )
   return [...ofGroup, ...ofTasks]
 }
 
-function checkUniqueness(placed: readonly Placed[], path: string): readonly Finding[] {
+function checkUniqueness(
+  services: readonly OwnedService[],
+  path: string,
+): readonly ValidationIssue[] {
   const seen = new Set<string>()
-  const again = new Set<string>()
-  for (const { service } of placed) {
+  const duplicates = new Set<string>()
+  for (const { service } of services) {
     const key = JSON.stringify([service.TaskName, service.Name, service.PortLabel])
-    if (seen.has(key)) again.add(`${service.Name}:${service.PortLabel}`)
+    if (seen.has(key)) duplicates.add(`${service.Name}:${service.PortLabel}`)
     seen.add(key)
   }
-  const names = [...again].toSorted(compareText).join(', ')
-  return when(again.size > 0 && finding(`${path}.Services`, `Services are not unique: ${names}`))
+  const names = [...duplicates].toSorted(compareText).join(', ')
+  return issueIf(
+    duplicates.size > 0 && issue(`${path}.Services`, `Services are not unique: ${names}`),
+  )
 }
 
-function checkProviders(placed: readonly Placed[], path: string): readonly Finding[] {
-  const providers = [...new Set(placed.map(({ service }) => service.Provider))].toSorted(
+function checkProviders(
+  services: readonly OwnedService[],
+  path: string,
+): readonly ValidationIssue[] {
+  const providers = [...new Set(services.map(({ service }) => service.Provider))].toSorted(
     compareText,
   )
-  return when(
+  return issueIf(
     providers.length > 1 &&
-      finding(
+      issue(
         `${path}.Services`,
         `Multiple service providers used: task group services must use the same provider, found ${providers.join(', ')}`,
       ),
@@ -117,10 +133,10 @@ function checkProviders(placed: readonly Placed[], path: string): readonly Findi
 const PORT_MAX = 65_535
 
 function checkPortLabels(
-  placed: readonly Placed[],
+  services: readonly OwnedService[],
   labels: ReadonlySet<string>,
-): readonly Finding[] {
-  const wanted = placed.flatMap(({ service, path }) => [
+): readonly ValidationIssue[] {
+  const references = services.flatMap(({ service, path }) => [
     { label: service.PortLabel, service, path },
     ...(service.Checks ?? []).map((check) => ({
       label: check.PortLabel,
@@ -128,62 +144,62 @@ function checkPortLabels(
       path,
     })),
   ])
-  return wanted.flatMap(({ label, service, path }) => {
+  return references.flatMap(({ label, service, path }) => {
     if (label === '' || label.includes('${') || labels.has(label)) return []
     // A number that is no label is the port itself.
     if (/^\d{1,5}$/.test(label) && Number(label) <= PORT_MAX) return []
     const text = `port label ${quote(label)} referenced by services ${service.Name} does not exist`
-    return [finding(`${path}.PortLabel`, text)]
+    return [issue(`${path}.PortLabel`, text)]
   })
 }
 
-function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
+function checkService({ service, path, isOfGroup }: OwnedService): readonly ValidationIssue[] {
   const { AddressMode: mode, Provider: provider } = service
   // References are resolved on the node only; any letter is a valid placeholder.
-  const shape = service.Name.replaceAll(REFERENCE, 'x')
-  const known = service.Name.replaceAll(REFERENCE, '')
-  const badName = known.length > NAME_CHARS_MAX || !NAME.test(shape)
-  return allOf(
-    when(
+  const withPlaceholders = service.Name.replaceAll(REFERENCE, 'x')
+  const withoutReferences = service.Name.replaceAll(REFERENCE, '')
+  const badName = withoutReferences.length > NAME_CHARS_MAX || !NAME.test(withPlaceholders)
+  return concatIssues(
+    issueIf(
       badName &&
-        finding(
+        issue(
           `${path}.Name`,
           `Service name must be valid per RFC 1123 and can contain only alphanumeric characters or dashes and must be no longer than ${NAME_CHARS_MAX} characters`,
         ),
     ),
-    when(
+    issueIf(
       !PROVIDERS.includes(provider) &&
-        finding(
+        issue(
           `${path}.Provider`,
           `Service provider ${quote(provider)} is unknown, must be ${quote(SERVICE_PROVIDER)}`,
         ),
     ),
-    when(
+    issueIf(
       !ADDRESS_MODES.includes(mode) &&
-        finding(
+        issue(
           `${path}.AddressMode`,
           `Service address_mode must be one of auto, host, driver, alloc or alloc_ipv6, not ${quote(mode)}`,
         ),
     ),
-    when(
-      !ofGroup &&
+    issueIf(
+      !isOfGroup &&
         mode.startsWith('alloc') &&
-        finding(
+        issue(
           `${path}.AddressMode`,
           `Service ${service.Name} cannot use address_mode ${quote(mode)}, only services of a group can`,
         ),
     ),
-    when(
-      ofGroup &&
+    issueIf(
+      isOfGroup &&
         mode === 'driver' &&
-        finding(
+        issue(
           `${path}.AddressMode`,
           `Service ${service.Name} cannot use address_mode "driver", only services of a task can`,
         ),
     ),
-    when(
+    issueIf(
       !ON_UPDATE.includes(service.OnUpdate) &&
-        finding(
+        issue(
           `${path}.OnUpdate`,
           `Service on_update must be one of ${ON_UPDATE.join(', ')}, not ${quote(service.OnUpdate)}`,
         ),
@@ -191,27 +207,31 @@ function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
   )
 }
 
-function checkCheck(check: ServiceCheck, path: string, owner: Placed): readonly Finding[] {
-  const { service } = owner
+function checkCheck(
+  check: ServiceCheck,
+  path: string,
+  parent: OwnedService,
+): readonly ValidationIssue[] {
+  const { service } = parent
   const hasPort = check.PortLabel !== '' || service.PortLabel !== ''
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       !CHECK_TYPES.includes(check.Type) &&
-        finding(
+        issue(
           `${path}.Type`,
           `invalid check type (${quote(check.Type)}), must be one of ${CHECK_TYPES.join(', ')}`,
         ),
     ),
-    when(
+    issueIf(
       ['http', 'tcp', 'grpc'].includes(check.Type) &&
         !hasPort &&
-        finding(`${path}.PortLabel`, `check ${quote(check.Name)} is missing a port`),
+        issue(`${path}.PortLabel`, `check ${quote(check.Name)} is missing a port`),
     ),
     checkProbe(check, path),
     checkTimes(check, path),
-    when(
+    issueIf(
       !INITIAL_STATES.includes(check.InitialStatus) &&
-        finding(
+        issue(
           `${path}.InitialStatus`,
           `invalid initial check state (${check.InitialStatus}), must be one of passing, warning, critical`,
         ),
@@ -221,37 +241,37 @@ function checkCheck(check: ServiceCheck, path: string, owner: Placed): readonly 
 }
 
 /** Validates the arguments that each type of check requires. */
-function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
+function checkProbe(check: ServiceCheck, path: string): readonly ValidationIssue[] {
   switch (check.Type) {
     case 'http':
-      return allOf(
-        when(check.Path === '' && finding(`${path}.Path`, 'http type must have http path')),
-        when(
+      return concatIssues(
+        issueIf(check.Path === '' && issue(`${path}.Path`, 'http type must have http path')),
+        issueIf(
           (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(check.Path) || check.Path.startsWith('//')) &&
-            finding(`${path}.Path`, 'http type must have relative http path'),
+            issue(`${path}.Path`, 'http type must have relative http path'),
         ),
-        when(
+        issueIf(
           !isReference(check.Protocol) &&
             !HTTP_PROTOCOLS.includes(check.Protocol.toLowerCase()) &&
-            finding(
+            issue(
               `${path}.Protocol`,
               `protocol of an http check must be http or https, not ${quote(check.Protocol)}`,
             ),
         ),
-        when(
+        issueIf(
           !isReference(check.Method) &&
             !METHOD.test(check.Method) &&
-            finding(`${path}.Method`, `${quote(check.Method)} is not an HTTP method`),
+            issue(`${path}.Method`, `${quote(check.Method)} is not an HTTP method`),
         ),
       )
     case 'script':
-      return allOf(
-        when(
+      return concatIssues(
+        issueIf(
           check.Command === '' &&
-            finding(`${path}.Command`, 'script type must have a valid script path'),
+            issue(`${path}.Command`, 'script type must have a valid script path'),
         ),
-        when(
-          check.TaskName === '' && finding(`${path}.TaskName`, 'script type must name its task'),
+        issueIf(
+          check.TaskName === '' && issue(`${path}.TaskName`, 'script type must name its task'),
         ),
       )
     default:
@@ -264,67 +284,64 @@ function isReference(text: string): boolean {
   return text.includes('${')
 }
 
-function checkTimes(check: ServiceCheck, path: string): readonly Finding[] {
-  const shortest = formatDurationNs(CHECK_NS_MIN)
-  return allOf(
-    when(
-      check.Interval < CHECK_NS_MIN &&
-        finding(
+function checkTimes(check: ServiceCheck, path: string): readonly ValidationIssue[] {
+  const minimum = formatDurationNs(MIN_CHECK_DURATION_NS)
+  return concatIssues(
+    issueIf(
+      check.Interval < MIN_CHECK_DURATION_NS &&
+        issue(
           `${path}.Interval`,
-          `interval (${formatDurationNs(check.Interval)}) can not be lower than ${shortest}`,
+          `interval (${formatDurationNs(check.Interval)}) can not be lower than ${minimum}`,
         ),
     ),
-    when(
-      check.Timeout < CHECK_NS_MIN &&
-        finding(
+    issueIf(
+      check.Timeout < MIN_CHECK_DURATION_NS &&
+        issue(
           `${path}.Timeout`,
-          `timeout (${formatDurationNs(check.Timeout)}) is lower than required minimum timeout ${shortest}`,
+          `timeout (${formatDurationNs(check.Timeout)}) is lower than required minimum timeout ${minimum}`,
         ),
     ),
   )
 }
 
 /** A check whose failures are ignored must not restart its task either. */
-function checkOnUpdate(check: ServiceCheck, path: string): readonly Finding[] {
+function checkOnUpdate(check: ServiceCheck, path: string): readonly ValidationIssue[] {
   const { OnUpdate: onUpdate, CheckRestart: restart } = check
-  const restarts = restart !== null && restart.Limit > 0
-  return allOf(
-    when(
+  const canRestart = restart !== null && restart.Limit > 0
+  return concatIssues(
+    issueIf(
       !ON_UPDATE.includes(onUpdate) &&
-        finding(
+        issue(
           `${path}.OnUpdate`,
           `on_update must be one of ${ON_UPDATE.join(', ')}, not ${quote(onUpdate)}`,
         ),
     ),
-    when(
-      restarts &&
+    issueIf(
+      canRestart &&
         onUpdate === 'ignore' &&
-        finding(
-          `${path}.OnUpdate`,
-          'on_update value "ignore" is not compatible with check_restart',
-        ),
+        issue(`${path}.OnUpdate`, 'on_update value "ignore" is not compatible with check_restart'),
     ),
-    when(
-      restarts &&
+    issueIf(
+      canRestart &&
         onUpdate === 'ignore_warnings' &&
         !restart.IgnoreWarnings &&
-        finding(
+        issue(
           `${path}.OnUpdate`,
           'on_update value "ignore_warnings" requires check_restart to ignore warnings too',
         ),
     ),
-    when(
+    issueIf(
       restart !== null &&
         restart.Limit < 0 &&
-        finding(
+        issue(
           `${path}.CheckRestart.Limit`,
           `limit must be greater than or equal to 0 but found ${restart?.Limit ?? 0}`,
         ),
     ),
-    when(
+    issueIf(
       restart !== null &&
         restart.Grace < 0 &&
-        finding(
+        issue(
           `${path}.CheckRestart.Grace`,
           `grace period cannot be negative: ${formatDurationNs(restart?.Grace ?? 0)}`,
         ),

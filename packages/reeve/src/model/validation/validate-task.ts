@@ -9,7 +9,15 @@ import { formatDurationNs } from '@reeve/kit/duration.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { isEqual } from '../deep-equal.ts'
 import { LIMITS } from '../limits.ts'
-import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
+import {
+  concatIssues,
+  forEachEntry,
+  issue,
+  nestIssues,
+  quote,
+  issueIf,
+  type ValidationIssue,
+} from './validation-issue.ts'
 import {
   checkAffinities,
   checkDeviceAffinities,
@@ -21,15 +29,14 @@ import {
   checkDispatchPayload,
   checkSignal,
   checkTemplates,
-} from './validate-file.ts'
+} from './validate-artifact.ts'
 import { checkUnsupportedTask } from './unsupported.ts'
 import { checkTaskNames } from './validate-names.ts'
 import { checkSchedule } from './validate-launch.ts'
-import { checkRestart } from './validate-policies.ts'
-import { checkScalingBounds } from './validate-scaling.ts'
+import { checkRestart, checkScalingBounds } from './validate-policies.ts'
 
-const CPU_MHZ_MIN = 1
-const MEMORY_MB_MIN = 10
+const MIN_CPU_MHZ = 1
+const MIN_MEMORY_MB = 10
 const ACTION_NAME_CHARS_MAX = 128
 const PROPAGATION_MODES = ['', 'private', 'host-to-task', 'bidirectional']
 
@@ -38,8 +45,12 @@ export interface TaskParents {
   readonly job: Job
 }
 
-export function checkTask(task: Task, path: string, parents: TaskParents): readonly Finding[] {
-  return allOf(
+export function checkTask(
+  task: Task,
+  path: string,
+  parents: TaskParents,
+): readonly ValidationIssue[] {
+  return concatIssues(
     checkName(task, path),
     checkTaskNames(task, path),
     checkTimes(task, path, parents),
@@ -48,12 +59,12 @@ export function checkTask(task: Task, path: string, parents: TaskParents): reado
     checkLogs(task, path, parents.group),
     checkTaskConstraints(task.Constraints, `${path}.Constraints`),
     parents.job.Type === 'system'
-      ? when(
+      ? issueIf(
           task.Affinities !== null &&
-            finding(`${path}.Affinities`, 'System jobs may not have an affinity block'),
+            issue(`${path}.Affinities`, 'System jobs may not have an affinity block'),
         )
       : checkAffinities(task.Affinities, `${path}.Affinities`),
-    // The group's own policy is checked there; inherited copies of it would only repeat the text.
+    // An inherited policy is checked with the group and would only repeat its message.
     isEqual(task.RestartPolicy, parents.group.RestartPolicy)
       ? []
       : checkRestart(task.RestartPolicy, `${path}.RestartPolicy`),
@@ -69,92 +80,98 @@ export function checkTask(task: Task, path: string, parents: TaskParents): reado
   )
 }
 
-function checkName(task: Task, path: string): readonly Finding[] {
+function checkName(task: Task, path: string): readonly ValidationIssue[] {
   const { Name: name } = task
   const at = `${path}.Name`
-  return allOf(
-    when(name === '' && finding(at, 'Missing task name')),
-    // The directory of that name inside the allocation's is the one that tasks share.
-    when(name === 'alloc' && finding(at, 'Task cannot be named "alloc"')),
-    when(/[/\\]/.test(name) && finding(at, 'Task name cannot include slashes')),
-    when(name.includes('\0') && finding(at, 'Task name cannot include null characters')),
+  return concatIssues(
+    issueIf(name === '' && issue(at, 'Missing task name')),
+    // `alloc` is the directory that tasks share.
+    issueIf(name === 'alloc' && issue(at, 'Task cannot be named "alloc"')),
+    issueIf(/[/\\]/.test(name) && issue(at, 'Task name cannot include slashes')),
+    issueIf(name.includes('\0') && issue(at, 'Task name cannot include null characters')),
     checkDirectoryName(name, at),
-    when(task.Driver === '' && finding(`${path}.Driver`, 'Missing task driver')),
+    issueIf(task.Driver === '' && issue(`${path}.Driver`, 'Missing task driver')),
   )
 }
 
-/** Refused here rather than by each node that the task is placed on: there it fails for ever. */
-function checkDirectoryName(name: string, at: string): readonly Finding[] {
+/** Checked here, because every node would reject the task. */
+function checkDirectoryName(name: string, namePath: string): readonly ValidationIssue[] {
   const isDots = name === '.' || name === '..'
-  const most = LIMITS.taskNameBytesMax
-  // No letter has more than three bytes for each of its units.
-  const mayBeTooLong = name.length * 3 > most
-  const isTooLong = mayBeTooLong && encodeUtf8(name).length > most
-  return allOf(
-    when(isDots && finding(at, `Task cannot be named ${quote(name)}`)),
-    // Such names are the agent's own.
-    when(!isDots && name.startsWith('.') && finding(at, 'Task name cannot begin with a dot')),
-    when(isTooLong && finding(at, `Task name is longer than ${most} bytes`)),
+  const maxBytes = LIMITS.taskNameBytesMax
+  // UTF-8 needs at most three bytes per UTF-16 code unit, so short names need no encoding.
+  const mayBeTooLong = name.length * 3 > maxBytes
+  const isTooLong = mayBeTooLong && encodeUtf8(name).length > maxBytes
+  return concatIssues(
+    issueIf(isDots && issue(namePath, `Task cannot be named ${quote(name)}`)),
+    // Names with a leading dot are reserved for the agent.
+    issueIf(
+      !isDots && name.startsWith('.') && issue(namePath, 'Task name cannot begin with a dot'),
+    ),
+    issueIf(isTooLong && issue(namePath, `Task name is longer than ${maxBytes} bytes`)),
   )
 }
 
-function checkTimes(task: Task, path: string, { group, job }: TaskParents): readonly Finding[] {
+function checkTimes(
+  task: Task,
+  path: string,
+  { group, job }: TaskParents,
+): readonly ValidationIssue[] {
   const { KillTimeout: timeout } = task
   const deadline = group.Update?.ProgressDeadline ?? 0
-  return allOf(
-    when(timeout < 0 && finding(`${path}.KillTimeout`, 'KillTimeout must be a positive value')),
-    when(
+  return concatIssues(
+    issueIf(timeout < 0 && issue(`${path}.KillTimeout`, 'KillTimeout must be a positive value')),
+    issueIf(
       job.Type === 'service' &&
         deadline > 0 &&
         timeout > deadline &&
-        finding(
+        issue(
           `${path}.KillTimeout`,
           `KillTimeout (${formatDurationNs(timeout)}) longer than the group's ProgressDeadline (${formatDurationNs(deadline)})`,
         ),
     ),
-    when(
+    issueIf(
       task.ShutdownDelay < 0 &&
-        finding(`${path}.ShutdownDelay`, 'ShutdownDelay must be a positive value'),
+        issue(`${path}.ShutdownDelay`, 'ShutdownDelay must be a positive value'),
     ),
   )
 }
 
-function checkResources(resources: Resources, path: string): readonly Finding[] {
+function checkResources(resources: Resources, path: string): readonly ValidationIssue[] {
   const { CPU: cpu, Cores: cores, MemoryMB: memory, MemoryMaxMB: maximum } = resources
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       cores > 0 &&
         cpu > 0 &&
-        finding(path, "Task can only ask for 'cpu' or 'cores' resource, not both."),
+        issue(path, "Task can only ask for 'cpu' or 'cores' resource, not both."),
     ),
-    when(cores < 0 && finding(`${path}.Cores`, `Cores cannot be negative; got ${cores}`)),
-    when(
+    issueIf(cores < 0 && issue(`${path}.Cores`, `Cores cannot be negative; got ${cores}`)),
+    issueIf(
       cores === 0 &&
-        cpu < CPU_MHZ_MIN &&
-        finding(`${path}.CPU`, `minimum CPU value is ${CPU_MHZ_MIN}; got ${cpu}`),
+        cpu < MIN_CPU_MHZ &&
+        issue(`${path}.CPU`, `minimum CPU value is ${MIN_CPU_MHZ}; got ${cpu}`),
     ),
-    when(
-      memory < MEMORY_MB_MIN &&
-        finding(`${path}.MemoryMB`, `minimum MemoryMB value is ${MEMORY_MB_MIN}; got ${memory}`),
+    issueIf(
+      memory < MIN_MEMORY_MB &&
+        issue(`${path}.MemoryMB`, `minimum MemoryMB value is ${MIN_MEMORY_MB}; got ${memory}`),
     ),
-    when(
+    issueIf(
       maximum !== 0 &&
         maximum !== -1 &&
         maximum < memory &&
-        finding(
+        issue(
           `${path}.MemoryMaxMB`,
           `MemoryMaxMB value (${maximum}) should be larger than MemoryMB value (${memory})`,
         ),
     ),
-    when(
+    issueIf(
       resources.SecretsMB < 0 &&
-        finding(`${path}.SecretsMB`, `SecretsMB value (${resources.SecretsMB}) cannot be negative`),
+        issue(`${path}.SecretsMB`, `SecretsMB value (${resources.SecretsMB}) cannot be negative`),
     ),
     checkDevices(resources, path),
-    when(
+    issueIf(
       resources.NUMA !== null &&
         !['none', 'prefer', 'require'].includes(resources.NUMA.Affinity) &&
-        finding(
+        issue(
           `${path}.NUMA.Affinity`,
           `numa affinity must be one of none, prefer, or require, not ${quote(resources.NUMA?.Affinity ?? '')}`,
         ),
@@ -162,22 +179,22 @@ function checkResources(resources: Resources, path: string): readonly Finding[] 
   )
 }
 
-function checkDevices(resources: Resources, path: string): readonly Finding[] {
-  return each(resources.Devices, `${path}.Devices`, (device, at, index) =>
-    nest(
+function checkDevices(resources: Resources, path: string): readonly ValidationIssue[] {
+  return forEachEntry(resources.Devices, `${path}.Devices`, (device, at, index) =>
+    nestIssues(
       at,
       `device ${index + 1} validation failed`,
-      allOf(
-        when(
+      concatIssues(
+        issueIf(
           device.Name === '' &&
-            finding(
+            issue(
               `${at}.Name`,
               'device name must be given as one of the following: type, vendor/type, or vendor/type/name',
             ),
         ),
-        when(
+        issueIf(
           device.Count < 1 &&
-            finding(`${at}.Count`, `device count must be at least 1; got ${device.Count}`),
+            issue(`${at}.Count`, `device count must be at least 1; got ${device.Count}`),
         ),
         checkDeviceConstraints(device.Constraints, `${at}.Constraints`),
         checkDeviceAffinities(device.Affinities, `${at}.Affinities`),
@@ -186,59 +203,58 @@ function checkDevices(resources: Resources, path: string): readonly Finding[] {
   )
 }
 
-/** All log files of a task must fit on the disk that the group asks for. */
-function checkLogs(task: Task, path: string, group: TaskGroup): readonly Finding[] {
+/** Checks that all log files of a task fit into the ephemeral disk of the group. */
+function checkLogs(task: Task, path: string, group: TaskGroup): readonly ValidationIssue[] {
   const { MaxFiles: files, MaxFileSizeMB: size, Disabled: disabled } = task.LogConfig
-  const needed = files * size
+  const requiredMB = files * size
   const disk = group.EphemeralDisk.SizeMB
-  return allOf(
-    when(
+  return concatIssues(
+    issueIf(
       files < 1 &&
-        finding(`${path}.LogConfig.MaxFiles`, `minimum number of files is 1; got ${files}`),
+        issue(`${path}.LogConfig.MaxFiles`, `minimum number of files is 1; got ${files}`),
     ),
-    when(
-      size < 1 &&
-        finding(`${path}.LogConfig.MaxFileSizeMB`, `minimum file size is 1MB; got ${size}`),
+    issueIf(
+      size < 1 && issue(`${path}.LogConfig.MaxFileSizeMB`, `minimum file size is 1MB; got ${size}`),
     ),
-    when(
+    issueIf(
       !disabled &&
-        disk <= needed &&
-        finding(
+        disk <= requiredMB &&
+        issue(
           `${path}.LogConfig`,
-          `log storage (${needed} MB) must be less than requested disk capacity (${disk} MB): ` +
+          `log storage (${requiredMB} MB) must be less than requested disk capacity (${disk} MB): ` +
             'raise size of ephemeral_disk, or lower max_files or max_file_size of logs',
         ),
     ),
   )
 }
 
-function checkLifecycle(task: Task, path: string): readonly Finding[] {
+function checkLifecycle(task: Task, path: string): readonly ValidationIssue[] {
   if (task.Lifecycle === null) return []
   const { Hook: hook } = task.Lifecycle
   const at = `${path}.Lifecycle.Hook`
-  if (hook === '') return [finding(at, 'Lifecycle validation failed: no lifecycle hook provided')]
+  if (hook === '') return [issue(at, 'Lifecycle validation failed: no lifecycle hook provided')]
   const known = LIFECYCLE_HOOKS.some((name) => name === hook)
-  return when(!known && finding(at, `Lifecycle validation failed: invalid hook: ${hook}`))
+  return issueIf(!known && issue(at, `Lifecycle validation failed: invalid hook: ${hook}`))
 }
 
-function checkVolumeMounts(task: Task, path: string, group: TaskGroup): readonly Finding[] {
+function checkVolumeMounts(task: Task, path: string, group: TaskGroup): readonly ValidationIssue[] {
   const volumes = group.Volumes ?? {}
-  return each(task.VolumeMounts, `${path}.VolumeMounts`, (mount, at, index) =>
-    allOf(
-      when(
+  return forEachEntry(task.VolumeMounts, `${path}.VolumeMounts`, (mount, at, index) =>
+    concatIssues(
+      issueIf(
         !Object.hasOwn(volumes, mount.Volume) &&
-          finding(
+          issue(
             `${at}.Volume`,
             `Volume Mount (${index}) references undefined volume ${mount.Volume}`,
           ),
       ),
-      when(
+      issueIf(
         mount.Destination === '' &&
-          finding(`${at}.Destination`, `Volume Mount (${index}) has no destination`),
+          issue(`${at}.Destination`, `Volume Mount (${index}) has no destination`),
       ),
-      when(
+      issueIf(
         !PROPAGATION_MODES.includes(mount.PropagationMode) &&
-          finding(
+          issue(
             `${at}.PropagationMode`,
             `Volume Mount (${index}) has an invalid propagation mode: ${quote(mount.PropagationMode)}`,
           ),
@@ -247,36 +263,42 @@ function checkVolumeMounts(task: Task, path: string, group: TaskGroup): readonly
   )
 }
 
-function checkActions(task: Task, path: string): readonly Finding[] {
+function checkActions(task: Task, path: string): readonly ValidationIssue[] {
   const seen = new Set<string>()
-  return each(task.Actions, `${path}.Actions`, ({ Name: name, Command: command }, at, index) => {
-    const again = seen.has(name)
-    seen.add(name)
-    return nest(
-      at,
-      `Action ${index + 1} validation failed`,
-      allOf(
-        when(
-          (name === '' || name.length > ACTION_NAME_CHARS_MAX || /\s/.test(name)) &&
-            finding(
-              `${at}.Name`,
-              `invalid name ${quote(name)}: it must have 1 to ${ACTION_NAME_CHARS_MAX} characters and no blanks`,
-            ),
+  return forEachEntry(
+    task.Actions,
+    `${path}.Actions`,
+    ({ Name: name, Command: command }, at, index) => {
+      const isDuplicate = seen.has(name)
+      seen.add(name)
+      return nestIssues(
+        at,
+        `Action ${index + 1} validation failed`,
+        concatIssues(
+          issueIf(
+            (name === '' || name.length > ACTION_NAME_CHARS_MAX || /\s/.test(name)) &&
+              issue(
+                `${at}.Name`,
+                `invalid name ${quote(name)}: it must have 1 to ${ACTION_NAME_CHARS_MAX} characters and no blanks`,
+              ),
+          ),
+          issueIf(
+            isDuplicate && issue(`${at}.Name`, `action ${quote(name)} is defined more than once`),
+          ),
+          issueIf(command === '' && issue(`${at}.Command`, 'command cannot be empty')),
         ),
-        when(again && finding(`${at}.Name`, `action ${quote(name)} is defined more than once`)),
-        when(command === '' && finding(`${at}.Command`, 'command cannot be empty')),
-      ),
-    )
-  })
+      )
+    },
+  )
 }
 
-function checkScalingPolicies(task: Task, path: string): readonly Finding[] {
-  return each(task.ScalingPolicies, `${path}.ScalingPolicies`, (policy, at) =>
-    allOf(
-      when(
+function checkScalingPolicies(task: Task, path: string): readonly ValidationIssue[] {
+  return forEachEntry(task.ScalingPolicies, `${path}.ScalingPolicies`, (policy, at) =>
+    concatIssues(
+      issueIf(
         policy.Type !== 'vertical_cpu' &&
           policy.Type !== 'vertical_mem' &&
-          finding(
+          issue(
             `${at}.Type`,
             `Scaling policy invalid: the type of a task policy must be vertical_cpu or vertical_mem, not ${quote(policy.Type)}`,
           ),

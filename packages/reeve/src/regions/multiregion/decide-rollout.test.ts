@@ -141,7 +141,7 @@ const cases: readonly {
   },
 ]
 for (const { name, status, peers, atOnce = 1, onFailure = '', want } of cases)
-  test(`regions of a roll-out: one ${name}`, () => {
+  test(`decideRollout: a region ${name}`, () => {
     const names = ['a', 'b', 'c', 'd']
     const words = peers.split(' ')
     const region = names[words.indexOf('-')] ?? assert.fail('one of them is this region')

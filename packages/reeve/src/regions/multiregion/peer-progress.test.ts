@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   peerProgress,
-  readPeerDeployments,
-  readPeerJob,
-  readPeerVersions,
+  parsePeerDeployments,
+  parsePeerJob,
+  parsePeerVersions,
   type PeerDeployment,
   type PeerJob,
-} from './peer-progress.ts'
+} from './decide-rollout.ts'
 
 const job: PeerJob = { Version: 3, Stop: false, SubmitTime: 100 }
 const older: PeerJob = { ...job, SubmitTime: 50 }
@@ -147,15 +147,18 @@ const cases: readonly {
   },
 ]
 for (const { name, job: there, versions, ageMs, deployments = [], want } of cases)
-  test(`regions of a rollout: another one that ${name}`, () => {
+  test(`peerProgress: a region that ${name}`, () => {
     const peer = there && { job: there, versions: versions ?? [there], deployments }
     assert.equal(peerProgress({ SubmitTime: 100 }, ageMs, peer), want)
   })
 
-test('regions of a rollout: a response of an unknown form is rejected', () => {
-  assert.throws(() => readPeerJob({ Version: 'x' }), { name: 'Fault', kind: 'region-answer' })
-  assert.throws(() => readPeerVersions([job]), { kind: 'region-answer' })
-  assert.throws(() => readPeerDeployments([{ Status: 'dancing', JobVersion: 3, CreateIndex: 1 }]), {
-    kind: 'region-answer',
-  })
+test('peer state: a response of an unknown form is rejected', () => {
+  assert.throws(() => parsePeerJob({ Version: 'x' }), { name: 'Fault', kind: 'region-answer' })
+  assert.throws(() => parsePeerVersions([job]), { kind: 'region-answer' })
+  assert.throws(
+    () => parsePeerDeployments([{ Status: 'dancing', JobVersion: 3, CreateIndex: 1 }]),
+    {
+      kind: 'region-answer',
+    },
+  )
 })

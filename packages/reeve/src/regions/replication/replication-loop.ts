@@ -1,31 +1,30 @@
 import { AclToken } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Change } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
-import type { RegionAnswer, RegionClient } from '../region-client.ts'
-import { COLLECTIONS, type Collection } from './collections.ts'
-import { diffCopies } from './diff-copies.ts'
-import type { ReplicationStatus } from './replication-status.ts'
+import type { RegionResponse, RegionClient } from '../region-client.ts'
+import { diffVersions, REPLICATED_TABLES, type ReplicatedTable } from './replicated-tables.ts'
 
-/** How long a question for news waits there. The copies are known to be right that often. */
+/** Wait time of the blocking query; the copies are confirmed at this interval. */
 const WAIT_SECONDS = 5
-/** Without news everything is compared after so many of them all the same: that is what heals. */
-const QUIET_WAITS_MAX = 12
-/** A server that has not answered by then is away. */
-const ANSWER_MS_MAX = 15_000
-/** Between two tries while the authoritative region does not answer. */
+/** Everything is compared after this many waits without a change, which repairs any divergence. */
+const WAITS_PER_FULL_SYNC = 12
+/** Response timeout of the authoritative region. */
+const RESPONSE_TIMEOUT_MS = 15_000
+/** Limits of the delay between attempts while the authoritative region does not respond. */
 const RETRY_MS_MIN = 250
 const RETRY_MS_MAX = 10_000
-/** Things that are read at once, and that one commit holds. */
+/** Records read in parallel, and records per commit. */
 const READS_MAX = 64
 const COMMIT_ROWS_MAX = 500
 
-/** The answer where there are no tokens, and so everybody sees everything. */
+/** Status if ACLs are off, so that every caller sees every record. */
 const ACL_DISABLED = 400
 const UNKNOWN_TOKEN = 403
-const OwnToken = Type.Pick(AclToken, ['Type'])
+const TokenType = Type.Pick(AclToken, ['Type'])
 
 interface ReplicationLog {
   info(fields: object, message: string): void
@@ -34,19 +33,18 @@ interface ReplicationLog {
 
 export interface ReplicationOptions {
   readonly context: WorkloadContext
-  readonly client: Pick<RegionClient, 'call'>
+  readonly client: Pick<RegionClient, 'request'>
   /** The authoritative region. */
   readonly region: string
-  /** The secret of a token that may read all of it there; empty where ACLs are off. */
+  /** Secret of a token that may read all records there; empty if ACLs are off. */
   readonly token: string
   readonly status: ReplicationStatus
   readonly log: ReplicationLog
 }
 
 /**
- * Keeps copies of what the authoritative region rules. Runs on the server that leads. Where it left
- * off is nowhere stored: whoever begins compares everything once, by hash, and then waits for news
- * with blocking queries.
+ * Keeps copies of the authoritative region's records. Runs on the leader. No position is stored: a
+ * new leader compares everything once, by hash, and then waits for changes with blocking queries.
  */
 export class ReplicationLoop {
   readonly #options: ReplicationOptions
@@ -59,9 +57,9 @@ export class ReplicationLoop {
 
   start(): void {
     const { context, status } = this.#options
-    const wanted = COLLECTIONS.filter(({ isAcl }) => context.aclEnabled || !isAcl)
-    status.begin(wanted.map(({ name }) => name))
-    this.#running = Promise.all(wanted.map((collection) => this.#follow(collection)))
+    const tables = REPLICATED_TABLES.filter(({ isAcl }) => context.aclEnabled || !isAcl)
+    status.begin(tables.map(({ name }) => name))
+    this.#running = Promise.all(tables.map((collection) => this.#replicate(collection)))
   }
 
   async stop(): Promise<void> {
@@ -70,27 +68,29 @@ export class ReplicationLoop {
     await this.#running
   }
 
-  async #follow(collection: Collection): Promise<void> {
+  async #replicate(table: ReplicatedTable): Promise<void> {
     const { status, log, region } = this.#options
-    const { name } = collection
+    const { name } = table
     let index = 0
-    let quietWaits = 0
+    let unchangedWaits = 0
     let retryMs = RETRY_MS_MIN
     while (!this.#isStopped) {
       try {
-        const isQuiet = index > 0 && !(await this.#hasNews(collection, index))
-        quietWaits = isQuiet && !status.hasKept(name) ? quietWaits + 1 : QUIET_WAITS_MAX
-        if (quietWaits >= QUIET_WAITS_MAX) {
-          index = await this.#round(collection)
-          quietWaits = 0
+        const isUnchanged = index > 0 && !(await this.#waitForChange(table, index))
+        unchangedWaits =
+          isUnchanged && !status.hasUndeletable(name) ? unchangedWaits + 1 : WAITS_PER_FULL_SYNC
+        if (unchangedWaits >= WAITS_PER_FULL_SYNC) {
+          index = await this.#sync(table)
+          unchangedWaits = 0
         }
-        if (status.answered(name, index)) log.info({ region, collection: name }, 'copies are kept')
+        if (status.recordSuccess(name, index))
+          log.info({ region, collection: name }, 'copies are kept')
         retryMs = RETRY_MS_MIN
       } catch (thrown) {
         if (this.#isStopped) return
-        if (status.failed(name, errorMessage(thrown)))
-          log.warn({ region, collection: name, err: errorMessage(thrown) }, 'copies are not kept')
-        // What was read may have been half stored: the next round compares everything.
+        if (status.recordFailure(name, errorMessage(thrown)))
+          log.warn({ region, collection: name, err: errorMessage(thrown) }, 'replication failed')
+        // The last read may have been stored partly: the next round compares everything.
         index = 0
         await this.#pause(retryMs)
         retryMs = Math.min(RETRY_MS_MAX, retryMs * 2)
@@ -103,73 +103,73 @@ export class ReplicationLoop {
   }
 
   /**
-   * Waits a while for something to change. One row is asked for at most: a list of thousands would
-   * cross the ocean every few seconds to say that there is nothing new.
+   * Waits for a change. Reads at most one row: otherwise a list of thousands would cross the ocean
+   * every few seconds without a change.
    */
-  async #hasNews({ listUrl }: Collection, index: number): Promise<boolean> {
+  async #waitForChange({ listUrl }: ReplicatedTable, index: number): Promise<boolean> {
     const query = `index=${index}&wait=${WAIT_SECONDS}s&per_page=1`
-    // An index that went back is that of a restored installation.
+    // An index that went back means a restored installation.
     return (await this.#read(withQuery(listUrl, query))).index !== index
   }
 
-  /** Makes the copies here what there is, and gives the index of that. */
-  async #round(collection: Collection): Promise<number> {
+  /** Makes the copies equal to the authoritative records, and returns the index of those. */
+  async #sync(collection: ReplicatedTable): Promise<number> {
     const { context } = this.#options
-    await this.#mustSeeAll()
-    const answer = await this.#read(collection.listUrl)
-    const listed: unknown = JSON.parse(answer.text)
-    if (!Array.isArray(listed)) throw unknownAnswer(answer)
+    await this.#assertManagementToken()
+    const response = await this.#read(collection.listUrl)
+    const listed: unknown = JSON.parse(response.text)
+    if (!Array.isArray(listed)) throw unexpectedResponse(response)
     const nowMs = context.clock.nowMs()
     const byKey = new Map<string, unknown>()
-    const there = listed.flatMap((one: unknown) => {
-      const marked = collection.markOf(one, nowMs)
-      if (marked === undefined) return []
-      byKey.set(marked.key, one)
-      return [marked]
+    const remoteVersions = listed.flatMap((one: unknown) => {
+      const version = collection.versionOf(one, nowMs)
+      if (version === undefined) return []
+      byKey.set(version.key, one)
+      return [version]
     })
-    const { changed, gone } = diffCopies(there, collection.here(context))
-    await this.#copy(collection, changed, byKey)
-    for (const key of gone) await this.#remove(collection, key)
-    return Math.max(1, answer.index)
+    const { changed, removed } = diffVersions(remoteVersions, collection.localVersions(context))
+    await this.#copyRecords(collection, changed, byKey)
+    for (const key of removed) await this.#remove(collection, key)
+    return Math.max(1, response.index)
   }
 
   /**
-   * Lists show what a token may see, and to one that may see little everything seems to be gone.
-   * Whoever may do everything is shown everything.
+   * Asserts that the token is a management token. Lists contain only what a token may see; with a
+   * weaker one, missing records would be deleted here.
    */
-  async #mustSeeAll(): Promise<void> {
+  async #assertManagementToken(): Promise<void> {
     const { token, region } = this.#options
-    const answer = await this.#read('/v1/acl/token/self', [200, ACL_DISABLED, UNKNOWN_TOKEN])
-    const { status, text } = answer
+    const response = await this.#read('/v1/acl/token/self', [200, ACL_DISABLED, UNKNOWN_TOKEN])
+    const { status, text } = response
     if (status === ACL_DISABLED) return
-    const shown: unknown = status === UNKNOWN_TOKEN ? undefined : JSON.parse(text)
-    if (Value.Check(OwnToken, shown) && shown.Type === 'management') return
+    const tokenInfo: unknown = status === UNKNOWN_TOKEN ? undefined : JSON.parse(text)
+    if (Value.Check(TokenType, tokenInfo) && tokenInfo.Type === 'management') return
     const unknown = `is not known in region "${region}"`
-    const weak = token === '' ? 'is not set' : 'is not that of a management token'
-    const why = shown === undefined ? unknown : weak
-    throw new Fault('replication-token', `acl.replication_token ${why}`)
+    const insufficient = token === '' ? 'is not set' : 'is not that of a management token'
+    const reason = tokenInfo === undefined ? unknown : insufficient
+    throw new Fault('replication-token', `acl.replication_token ${reason}`)
   }
 
-  async #copy(
-    collection: Collection,
+  async #copyRecords(
+    collection: ReplicatedTable,
     keys: readonly string[],
     listed: ReadonlyMap<string, unknown>,
   ): Promise<void> {
     const { context } = this.#options
     const { readUrl } = collection
-    for (let at = 0; at < keys.length; at += COMMIT_ROWS_MAX) {
-      const some = keys.slice(at, at + COMMIT_ROWS_MAX)
-      const wholes =
+    for (let start = 0; start < keys.length; start += COMMIT_ROWS_MAX) {
+      const batch = keys.slice(start, start + COMMIT_ROWS_MAX)
+      const records =
         readUrl === undefined
-          ? some.map((key) => listed.get(key))
-          : await this.#readAll(some.map(readUrl))
-      const present = wholes.filter((whole) => whole !== undefined)
-      const changes = present.map((whole): Change => collection.copy(context, whole))
+          ? batch.map((key) => listed.get(key))
+          : await this.#readAll(batch.map(readUrl))
+      const present = records.filter((record) => record !== undefined)
+      const changes = present.map((record): Change => collection.toChange(context, record))
       await this.#commit(collection, changes)
     }
   }
 
-  async #commit({ cause }: Collection, changes: readonly Change[]): Promise<void> {
+  async #commit({ cause }: ReplicatedTable, changes: readonly Change[]): Promise<void> {
     if (changes.length === 0 || this.#isStopped) return
     const { durable } = this.#options.context.store.commit({
       by: 'system',
@@ -179,56 +179,56 @@ export class ReplicationLoop {
     await durable
   }
 
-  /** What is used here stays until it is not any more; it is tried again with each round. */
-  async #remove(collection: Collection, key: string): Promise<void> {
+  /** Deletes a copy. One that is still in use here stays, and is retried with each round. */
+  async #remove(collection: ReplicatedTable, key: string): Promise<void> {
     if (this.#isStopped) return
     const { context, status } = this.#options
     const removed = await collection.remove(context, key)
-    status.kept(collection.name, key, removed.ok ? undefined : removed.error.message)
+    status.recordUndeletable(collection.name, key, removed.ok ? undefined : removed.error.message)
   }
 
-  /** So many at once that a region an ocean away is copied in seconds too. */
+  /** Reads in parallel, so that a distant region is copied within seconds too. */
   async #readAll(urls: readonly string[]): Promise<unknown[]> {
-    const wholes: unknown[] = []
+    const records: unknown[] = []
     let next = 0
-    const readOn = async (): Promise<void> => {
+    const readNext = async (): Promise<void> => {
       for (let at = next++; at < urls.length; at = next++)
-        wholes[at] = await this.#readOne(urls[at] ?? '')
+        records[at] = await this.#readOne(urls[at] ?? '')
     }
-    const readers = Array.from({ length: Math.min(READS_MAX, urls.length) }, readOn)
+    const readers = Array.from({ length: Math.min(READS_MAX, urls.length) }, readNext)
     try {
       await Promise.all(readers)
     } finally {
-      // After one that failed the others have nothing more to read.
+      // After a failure the other readers stop.
       next = urls.length
     }
-    return wholes
+    return records
   }
 
-  /** Undefined when it has gone in the meantime: the next list tells. */
+  /** Undefined if it was deleted in the meantime: the next list will show that. */
   async #readOne(url: string): Promise<unknown> {
     const answer = await this.#read(url, [200, 404])
     return answer.status === 404 ? undefined : JSON.parse(answer.text)
   }
 
-  async #read(url: string, statuses: readonly number[] = [200]): Promise<RegionAnswer> {
+  async #read(url: string, statuses: readonly number[] = [200]): Promise<RegionResponse> {
     const { client, region, token } = this.#options
-    const answer = await client.call(region, {
+    const response = await client.request(region, {
       method: 'GET',
       url,
-      hop: 'named',
+      forwardReason: 'named',
       token,
       signal: this.#stopping.signal,
-      answerMsMax: ANSWER_MS_MAX,
+      responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     })
-    if (!statuses.includes(answer.status)) throw unknownAnswer(answer)
-    return answer
+    if (!statuses.includes(response.status)) throw unexpectedResponse(response)
+    return response
   }
 
   async #pause(ms: number): Promise<void> {
     const { clock, random } = this.#options.context
     const { signal } = this.#stopping
-    // Servers of many regions must not come back in step.
+    // Jitter: servers of many regions must not retry at the same time.
     const jittered = ms * (0.5 + random.next() / 2)
     await new Promise<void>((resolve) => {
       const cancel = clock.after(jittered, resolve)
@@ -241,10 +241,106 @@ function withQuery(url: string, query: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 
-/** Enough of an answer to see what is wrong, and no secret: those are in answers that are taken. */
-const SHOWN_CHARS_MAX = 200
+/**
+ * Enough of a response to diagnose it; responses with secrets have status 200 and are not shown.
+ */
+const QUOTED_CHARS_MAX = 200
 
-function unknownAnswer({ status, text }: RegionAnswer): Fault {
-  const why = status === 200 ? 'something that is no list' : text.slice(0, SHOWN_CHARS_MAX)
-  return new Fault('region-answer', `the authoritative region answered ${status}: ${why}`)
+function unexpectedResponse({ status, text }: RegionResponse): Fault {
+  const reason = status === 200 ? 'something that is no list' : text.slice(0, QUOTED_CHARS_MAX)
+  return new Fault('region-answer', `the authoritative region answered ${status}: ${reason}`)
+}
+
+interface TableStatus {
+  /**
+   * Index of the authoritative region up to which everything is copied; 0 before the first sync.
+   */
+  index: number
+  /** Time at which the copies were last confirmed; undefined before the first sync. */
+  confirmedMs: number | undefined
+  error: string
+  /** Records that were deleted there but are still in use here, with the reason. */
+  readonly undeletable: Map<string, string>
+}
+
+/** Age and errors of the copies of the authoritative region's records. */
+export class ReplicationStatus {
+  readonly #clock: Clock
+  readonly #region: string
+  #tables = new Map<string, TableStatus>()
+
+  constructor(clock: Clock, region: string) {
+    this.#clock = clock
+    this.#region = region
+  }
+
+  /** Called when this server becomes the leader and so replicates. */
+  begin(names: readonly string[]): void {
+    this.#tables = new Map(
+      names.map((name) => [
+        name,
+        { index: 0, confirmedMs: undefined, error: '', undeletable: new Map() },
+      ]),
+    )
+  }
+
+  end(): void {
+    this.#tables.clear()
+  }
+
+  /**
+   * Records a success. Returns true if it should be logged: the first one, or one after a failure.
+   */
+  recordSuccess(name: string, index: number): boolean {
+    const status = this.#tables.get(name)
+    if (status === undefined) return false
+    const isNoteworthy = status.index === 0 || status.error !== ''
+    Object.assign(status, { index, confirmedMs: this.#clock.nowMs(), error: '' })
+    return isNoteworthy
+  }
+
+  /** Records a failure. Returns true if it should be logged: its text differs from the last one. */
+  recordFailure(name: string, error: string): boolean {
+    const status = this.#tables.get(name)
+    if (status === undefined || status.error === error) return false
+    status.error = error
+    return true
+  }
+
+  recordUndeletable(name: string, key: string, why: string | undefined): void {
+    const undeletable = this.#tables.get(name)?.undeletable
+    if (why === undefined) undeletable?.delete(key)
+    else undeletable?.set(key, why)
+  }
+
+  /** Reports whether a record that was deleted there is still in use here. */
+  hasUndeletable(name: string): boolean {
+    return (this.#tables.get(name)?.undeletable.size ?? 0) > 0
+  }
+
+  /**
+   * Milliseconds since the copies were last confirmed; 0 on servers that do not lead. Infinite
+   * until a new leader has compared them: their age is unknown until then.
+   */
+  get lagMs(): number {
+    const nowMs = this.#clock.nowMs()
+    const ages = [...this.#tables.values()].map(({ confirmedMs }) =>
+      confirmedMs === undefined ? Number.POSITIVE_INFINITY : nowMs - confirmedMs,
+    )
+    return Math.max(0, ...ages)
+  }
+
+  /** Statistics for `/v1/agent/self`: strings only. */
+  stats(): Readonly<Record<string, string>> {
+    const stats: Record<string, string> = { authoritative_region: this.#region }
+    if (this.#tables.size === 0) return { ...stats, role: 'the leader of this region copies' }
+    const { lagMs } = this
+    if (Number.isFinite(lagMs)) stats['lag_ms'] = String(lagMs)
+    for (const [name, { index, error, undeletable }] of this.#tables) {
+      stats[`${name}_index`] = String(index)
+      if (error !== '') stats[`${name}_error`] = error
+      if (undeletable.size > 0) stats[`${name}_kept`] = [...undeletable.keys()].toSorted().join(' ')
+    }
+    return stats
+  }
 }

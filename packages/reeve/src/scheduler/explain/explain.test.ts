@@ -25,8 +25,7 @@ import {
   seeded,
 } from '../../../test/build/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
-import { explainGroup, type ExplainOptions } from './explain-group.ts'
-import { explanationOf } from './explanation.ts'
+import { explainGroup, type ExplainOptions, toExplanation } from './explain-group.ts'
 
 interface Parts {
   readonly job: Job
@@ -52,7 +51,7 @@ function explain(parts: Parts, more: Partial<ExplainOptions> = {}): GroupExplana
 
 function explainJob(options: ExplainOptions & { readonly index: number }): Explanation {
   const groups = options.job.TaskGroups.map((group) => explainGroup(group, options))
-  return explanationOf(groups, options)
+  return toExplanation(groups, options)
 }
 
 function jobOf(group: Input<TaskGroup>, job: Input<Job> = {}): Job {
@@ -171,7 +170,7 @@ const reasons: readonly {
   },
 ]
 for (const { name, job, node, rule, found = '', missing } of reasons)
-  test(`explain: ${name} is the reason`, () => {
+  test(`explain: reports ${name} as reason`, () => {
     const { Refusals, Instances, NodesConsidered, Unplaced } = explain({ job, nodes: [node] })
     assert.deepEqual([NodesConsidered, Unplaced], [1, 1])
     assert.equal(Instances[0]?.State, 'refused')
@@ -250,20 +249,20 @@ const changes: readonly {
   },
 ]
 for (const { name, parts, want } of changes)
-  test(`explain: the smallest change is to ${name}`, () => {
+  test(`explain: smallest change is to ${name}`, () => {
     const [change] = explain(parts).Changes
     assert.equal(change?.Steps.length, 1)
     assert.partialDeepStrictEqual(change?.Steps[0], want)
     assert.equal(change?.Places, 1)
   })
 
-test('explain: meta of a node can be set where a constraint asks for it', () => {
+test('explain: suggests setting node meta for a constraint', () => {
   const job = jobOf({ Constraints: [{ LTarget: '${meta.rack}', RTarget: 'r1' }] })
   const steps = explain({ job, nodes: [aNode()] }).Changes.flatMap((change) => change.Steps)
   assert.ok(steps.some((step) => step.Kind === 'edit-node' && step.Path === 'Meta.rack'))
 })
 
-test('explain: another node is a change too', () => {
+test('explain: suggests adding a node', () => {
   const job = jobOf({ Count: 3, ...asking({ CPU: 3_000 }) })
   const { Changes, Unplaced, Instances } = explain({ job, nodes: nodes(2) })
   assert.equal(Unplaced, 3)
@@ -286,7 +285,7 @@ const urgency: readonly { name: string; priority: number; on: boolean; places: n
   { name: 'it is on already', priority: 25, on: true, places: 0 },
 ]
 for (const { name, priority, on, places } of urgency)
-  test(`explain: preemption is a change where it would help: ${name}`, () => {
+  test(`explain: suggests preemption if it helps: ${name}`, () => {
     const job = jobOf(asking({ CPU: 2_000 }), { ID: 'urgent', Priority: priority })
     const preemption = { ...PREEMPTION, ServiceSchedulerEnabled: on }
     const view = aCluster({
@@ -308,7 +307,7 @@ for (const { name, priority, on, places } of urgency)
       ])
   })
 
-test('explain: several reasons of a node need several steps', () => {
+test('explain: several reasons need several steps', () => {
   const job = jobOf(asking({ CPU: 4_100 }), { Datacenters: ['dc9'] })
   const { Changes, Refusals } = explain({ job, nodes: [aNode()] })
   assert.deepEqual(
@@ -318,7 +317,7 @@ test('explain: several reasons of a node need several steps', () => {
   assert.equal(Changes[0]?.Steps.length, 2)
 })
 
-test('explain: nodes that refuse for the same reasons are one refusal, or one each', () => {
+test('explain: groups nodes with the same reasons, or lists each', () => {
   const job = jobOf(asking({ CPU: 9_000 }))
   const parts = { job, nodes: nodes(30) }
   const together = explain(parts)
@@ -326,12 +325,12 @@ test('explain: nodes that refuse for the same reasons are one refusal, or one ea
     together.Refusals.map((refusal) => [refusal.NodeCount, refusal.Nodes.length]),
     [[30, 5]],
   )
-  const apart = explain(parts, { by: 'node', limit: 7 })
+  const apart = explain(parts, { scope: 'node', limit: 7 })
   assert.deepEqual([apart.Refusals.length, apart.RefusalsOmitted], [7, 23])
   assert.equal(apart.Refusals[0]?.ComputedClass, '')
 })
 
-test('explain: the nearest to fitting comes first', () => {
+test('explain: nearest node is listed first', () => {
   const small = aNode({
     ID: anId('node', 1),
     ComputedClass: 'a',
@@ -353,15 +352,15 @@ test('explain: the nearest to fitting comes first', () => {
   )
 })
 
-test('explain: what waits for a time is not said to be refused', () => {
+test('explain: delayed allocation is not reported as rejected', () => {
   const job = jobOf(asking({ CPU: 9_000 }))
   const knownOf = () => ({ State: 'delayed' as const, WaitUntil: '2030-01-01T00:00:00Z' })
-  const told = explain({ job, nodes: [aNode()] }, { knownOf })
+  const told = explain({ job, nodes: [aNode()] }, { statusOf: knownOf })
   assert.equal(told.Instances[0]?.State, 'delayed')
   assert.deepEqual([told.Refusals, told.Changes, told.Metrics], [[], [], null])
 })
 
-test('explain: a system job is explained for the nodes that lack it', () => {
+test('explain: system job is explained for nodes without an allocation', () => {
   const other = aJob({ ID: 'other', Priority: 100, groups: [aGroup(asking({ CPU: 4_000 }))] })
   const job = jobOf(asking({ CPU: 100 }), { Type: 'system' })
   const allocations = [anAllocation({ job: other, NodeID: anId('node', 2) })]
@@ -411,7 +410,7 @@ const named: readonly { name: string; job: Job; text: string }[] = [
   },
 ]
 for (const { name, job, text } of named)
-  test(`explain: a missing ${name} is called by its name`, () => {
+  test(`explain: names the missing ${name}`, () => {
     const [refusal] = explain({ job, nodes: [aNode({ Drivers: WITHOUT_DOCKER })] }).Refusals
     assert.equal(refusal?.Reasons[0]?.Text, text)
   })
@@ -431,17 +430,17 @@ for (const { name, fields, placed } of works)
       assert.equal(explain({ job, nodes: [aNode()], allocations }).Placed, placed)
     })
 
-test('explain: the sentence says what an instance waits for that no node refuses', () => {
+test('explain: text tells what an unrejected allocation waits for', () => {
   const job = jobOf(asking({ CPU: 100 }))
   const knownOf = () => ({ State: 'held' as const, Text: 'its deployment is paused' })
-  const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), knownOf, index: 7 })
+  const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), statusOf: knownOf, index: 7 })
   assert.equal(
     told.Text,
     '1 of 1 allocations of group "app" are unplaced: its deployment is paused',
   )
 })
 
-test('explain: a job is explained in a sentence, in the shape of the contract', () => {
+test('explain: explanation of a job matches the contract', () => {
   const job = jobOf(asking({ CPU: 4_400 }))
   const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), index: 7 })
   assert.equal(
@@ -457,7 +456,7 @@ test('explain: a job is explained in a sentence, in the shape of the contract', 
   assert.deepEqual([placed.Text, placed.Groups], ['all allocations are placed', []])
 })
 
-test('property: every change that lowers something would place what it says', () => {
+test('property: each reducing change places as many as stated', () => {
   const sizes = fc.record({
     cpu: fc.integer({ min: 100, max: 9_000 }),
     memory: fc.integer({ min: 100, max: 12_000 }),

@@ -1,80 +1,86 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { portKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
-import { capacityOf, demandOn, freeCores, type GroupAsk } from '../rank/group-ask.ts'
-import { portTable } from '../rank/ports.ts'
-import { missingOn } from '../rank/room.ts'
+import {
+  capacityOf,
+  demandOnNode,
+  exhaustedDimension,
+  freeCores,
+  type GroupRequirements,
+} from '../resources/resource-fit.ts'
+import { nodePorts } from '../resources/port-allocator.ts'
 import { deviceVictims } from './device-victims.ts'
 import { usageWithout, type Victim } from './victim.ts'
 
-/** What it costs to take more of a group than it lets go at once. */
-const CROWD_PENALTY = 50
+/** Cost of preempting more allocations of a group than its `migrate` block allows in parallel. */
+const MAX_PARALLEL_PENALTY = 50
 
 export interface VictimOptions {
   readonly node: PublicNode
-  readonly ask: GroupAsk
-  /** What is used of the node in the plan so far. */
+  readonly requirements: GroupRequirements
+  /** Usage of the node in the proposed state. */
   readonly usage: NodeUsage
-  /** The least important first. */
-  readonly available: readonly Victim[]
-  /** How many of a group the plan displaces already. */
+  /** Sorted by priority, lowest first. */
+  readonly candidates: readonly Victim[]
+  /** Number of allocations of a group that the plan already preempts. */
   readonly plannedOf: (group: string) => number
 }
 
 /**
- * Who has to go so that the ask fits: whoever holds what only one can hold, then whoever makes the
- * room, the least important first and of those the ones whose room is closest to what is missing.
- * Undefined when nobody's going is enough.
+ * Chooses the allocations to preempt so that the requirements fit: first holders of the ports,
+ * cores and devices needed, then lowest priority first, closest to the missing amounts. Undefined
+ * if preemption cannot free enough.
  */
 export function chooseVictims(options: VictimOptions): readonly Victim[] | undefined {
-  const { node, ask, usage } = options
-  if (options.available.length === 0) return undefined
+  const { node, requirements, usage } = options
+  if (options.candidates.length === 0) return undefined
   const chosen = new Set<Victim>()
-  const holders = portVictims(options)
-  if (holders === undefined) return undefined
-  for (const victim of holders) chosen.add(victim)
-  const left = (): NodeUsage => usageWithout(usage, [...chosen])
-  if (!addCoreVictims(options, chosen, left)) return undefined
-  const devices = deviceVictims(options, left())
+  const portHolders = portVictims(options)
+  if (portHolders === undefined) return undefined
+  for (const victim of portHolders) chosen.add(victim)
+  const remainingUsage = (): NodeUsage => usageWithout(usage, [...chosen])
+  if (!addCoreVictims(options, chosen, remainingUsage)) return undefined
+  const devices = deviceVictims(options, remainingUsage())
   if (devices === undefined) return undefined
   for (const victim of devices) chosen.add(victim)
-  if (!addRoomVictims(options, chosen, left)) return undefined
-  if (missingOn(node, ask, left()) !== undefined) return undefined
-  return withoutUnneeded(options, [...chosen])
+  if (!addResourceVictims(options, chosen, remainingUsage)) return undefined
+  if (exhaustedDimension(node, requirements, remainingUsage()) !== undefined) return undefined
+  return removeUnneeded(options, [...chosen])
 }
 
-/** Everyone who holds a static port that is asked for; undefined when one of them may stay. */
+/** Holders of the required static ports; undefined if one of them cannot be preempted. */
 function portVictims({
   node,
-  ask,
+  requirements,
   usage,
-  available,
+  candidates,
 }: VictimOptions): readonly Victim[] | undefined {
   const victims: Victim[] = []
-  for (const port of ask.ports) {
+  for (const port of requirements.ports) {
     if (!port.isStatic || port.IgnoreCollision) continue
-    const address = portTable(node).addresses.get(port.HostNetwork)
+    const address = nodePorts(node).addresses.get(port.HostNetwork)
     if (address === undefined) return undefined
     const key = portKey(address.address, port.Value)
-    const holders = available.filter(({ charge }) => charge.ports.includes(key))
+    const holders = candidates.filter(({ charge }) => charge.ports.includes(key))
     if (holders.length < (usage.ports.get(key) ?? 0)) return undefined
     victims.push(...holders)
   }
   return victims
 }
 
-/** Whoever holds cores, until enough are free; false when that is never. */
+/** Adds holders of cores until enough are free; false if that is impossible. */
 function addCoreVictims(
-  { node, ask, available }: VictimOptions,
+  { node, requirements, candidates }: VictimOptions,
   chosen: Set<Victim>,
-  left: () => NodeUsage,
+  remainingUsage: () => NodeUsage,
 ): boolean {
   const capacity = capacityOf(node)
-  const enough = (): boolean => freeCores(capacity, left().cores).length >= ask.cores
-  if (ask.cores === 0 || enough()) return true
-  for (const victim of available) {
+  const hasEnoughCores = (): boolean =>
+    freeCores(capacity, remainingUsage().cores).length >= requirements.cores
+  if (requirements.cores === 0 || hasEnoughCores()) return true
+  for (const victim of candidates) {
     if (victim.charge.cores.length === 0) continue
     chosen.add(victim)
-    if (enough()) return true
+    if (hasEnoughCores()) return true
   }
   return false
 }
@@ -85,51 +91,56 @@ interface Amounts {
   readonly diskMB: number
 }
 
-/** Whoever makes room for processor, memory and disk; false when all together do not. */
-function addRoomVictims(
+/** Adds victims for CPU, memory and disk; false if all of them together do not free enough. */
+function addResourceVictims(
   options: VictimOptions,
   chosen: Set<Victim>,
-  left: () => NodeUsage,
+  remainingUsage: () => NodeUsage,
 ): boolean {
-  const waiting = options.available.filter((victim) => !chosen.has(victim))
-  for (let need = needed(options, left()); isShort(need); need = needed(options, left())) {
-    const [first] = waiting
+  const remaining = options.candidates.filter((victim) => !chosen.has(victim))
+  for (
+    let need = missingAmounts(options, remainingUsage());
+    isInsufficient(need);
+    need = missingAmounts(options, remainingUsage())
+  ) {
+    const [first] = remaining
     if (first === undefined) return false
-    const rank = waiting.filter(({ priority }) => priority === first.priority)
-    const goneOf = (group: string): number =>
+    const lowestPriority = remaining.filter(({ priority }) => priority === first.priority)
+    const preemptedCountOf = (group: string): number =>
       options.plannedOf(group) + [...chosen].filter((victim) => victim.group === group).length
-    const best = closest(rank, need, goneOf)
+    const best = cheapestVictim(lowestPriority, need, preemptedCountOf)
     chosen.add(best)
-    waiting.splice(waiting.indexOf(best), 1)
+    remaining.splice(remaining.indexOf(best), 1)
   }
   return true
 }
 
-function needed({ node, ask }: VictimOptions, usage: NodeUsage): Amounts {
+function missingAmounts({ node, requirements }: VictimOptions, usage: NodeUsage): Amounts {
   const capacity = capacityOf(node)
-  const demand = demandOn(ask, capacity)
+  const demand = demandOnNode(requirements, capacity)
   return {
     cpuShares: usage.cpuShares + demand.cpuShares - capacity.cpuShares,
     memoryMB: usage.memoryMB + demand.memoryMB - capacity.memoryMB,
-    diskMB: usage.diskMB + ask.diskMB - capacity.diskMB,
+    diskMB: usage.diskMB + requirements.diskMB - capacity.diskMB,
   }
 }
 
-function isShort({ cpuShares, memoryMB, diskMB }: Amounts): boolean {
+function isInsufficient({ cpuShares, memoryMB, diskMB }: Amounts): boolean {
   return cpuShares > 0 || memoryMB > 0 || diskMB > 0
 }
 
-function closest(
-  rank: readonly Victim[],
+function cheapestVictim(
+  victims: readonly Victim[],
   need: Amounts,
-  goneOf: (group: string) => number,
+  preemptedCountOf: (group: string) => number,
 ): Victim {
-  const cost = ({ group, parallelMax, charge }: Victim): number => {
-    const gone = goneOf(group)
-    const crowd = parallelMax > 0 && gone >= parallelMax ? gone + 1 - parallelMax : 0
-    return distance(charge, need) + CROWD_PENALTY * crowd
+  const cost = ({ group, maxParallel, charge }: Victim): number => {
+    const preemptedCount = preemptedCountOf(group)
+    const excess =
+      maxParallel > 0 && preemptedCount >= maxParallel ? preemptedCount + 1 - maxParallel : 0
+    return distance(charge, need) + MAX_PARALLEL_PENALTY * excess
   }
-  return rank
+  return victims
     .map((victim) => ({ victim, cost: cost(victim) }))
     .reduce((best, other) =>
       other.cost < best.cost ||
@@ -139,22 +150,25 @@ function closest(
     ).victim
 }
 
-/** How far what an allocation holds is from what is missing, each as a share of the latter. */
-function distance(held: Amounts, need: Amounts): number {
+/** Distance between the resources of a victim and the missing amounts, relative to the latter. */
+function distance(released: Amounts, need: Amounts): number {
   const parts = [
-    [held.cpuShares, need.cpuShares],
-    [held.memoryMB, need.memoryMB],
-    [held.diskMB, need.diskMB],
+    [released.cpuShares, need.cpuShares],
+    [released.memoryMB, need.memoryMB],
+    [released.diskMB, need.diskMB],
   ] as const
   return Math.sqrt(
-    parts.reduce((sum, [has, wants]) => (wants <= 0 ? sum : sum + ((wants - has) / wants) ** 2), 0),
+    parts.reduce(
+      (sum, [amount, missing]) => (missing <= 0 ? sum : sum + ((missing - amount) / missing) ** 2),
+      0,
+    ),
   )
 }
 
-/** Whoever was taken early may turn out not to be needed; the furthest from the need goes free. */
-function withoutUnneeded(options: VictimOptions, chosen: readonly Victim[]): readonly Victim[] {
-  const { node, ask, usage } = options
-  const need = needed(options, usage)
+/** Drops victims that later choices made unnecessary, furthest from the missing amounts first. */
+function removeUnneeded(options: VictimOptions, chosen: readonly Victim[]): readonly Victim[] {
+  const { node, requirements, usage } = options
+  const need = missingAmounts(options, usage)
   const furthestFirst = chosen.toSorted(
     (a, b) =>
       distance(b.charge, need) - distance(a.charge, need) ||
@@ -164,7 +178,8 @@ function withoutUnneeded(options: VictimOptions, chosen: readonly Victim[]): rea
   let kept: readonly Victim[] = furthestFirst
   for (const victim of furthestFirst) {
     const others = kept.filter((other) => other !== victim)
-    if (missingOn(node, ask, usageWithout(usage, others)) === undefined) kept = others
+    if (exhaustedDimension(node, requirements, usageWithout(usage, others)) === undefined)
+      kept = others
   }
   return kept.toSorted((a, b) => compareText(a.row.ID, b.row.ID))
 }

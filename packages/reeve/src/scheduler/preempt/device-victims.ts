@@ -1,37 +1,37 @@
 import type { NodeDevice } from '@reeve/contract'
 import { deviceKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
-import { freeInstances, type DeviceAsk } from '../rank/devices.ts'
-import type { GroupAsk } from '../rank/group-ask.ts'
+import { freeInstances, type DeviceRequirement } from '../resources/device-allocator.ts'
+import type { GroupRequirements } from '../resources/resource-fit.ts'
 import type { Victim } from './victim.ts'
 
 export interface DeviceVictimOptions {
   readonly node: PublicNode
-  readonly ask: GroupAsk
-  /** The least important first. */
-  readonly available: readonly Victim[]
+  readonly requirements: GroupRequirements
+  /** Sorted by priority, lowest first. */
+  readonly candidates: readonly Victim[]
 }
 
-interface Option {
+interface DeviceOption {
   readonly victims: readonly Victim[]
   readonly ids: readonly string[]
   readonly device: NodeDevice
 }
 
 /**
- * For each ask the kind of device whose holders matter least, by the sum of their distinct
- * priorities; of a kind, holders go from the least important up until enough instances are free.
- * Undefined when no kind can have enough.
+ * Chooses victims for each device requirement: the device group with the lowest sum of distinct
+ * priorities, and within it the lowest priorities until enough instances are free. Undefined if no
+ * device group can provide enough.
  */
 export function deviceVictims(
-  { node, ask, available }: DeviceVictimOptions,
+  { node, requirements, candidates }: DeviceVictimOptions,
   usage: NodeUsage,
 ): readonly Victim[] | undefined {
   const victims = new Set<Victim>()
   const taken = new Set<string>()
-  for (const device of ask.devices) {
+  for (const device of requirements.devices) {
     const isTaken = (key: string): boolean =>
       taken.has(key) || (usage.devices.has(key) && !isFreedBy(victims, key))
-    const option = bestOption(device, node, { available, isTaken })
+    const option = bestOption(device, node, { candidates, isTaken })
     if (option === undefined) return undefined
     for (const victim of option.victims) victims.add(victim)
     for (const id of option.ids) taken.add(deviceKey(option.device, id))
@@ -39,16 +39,20 @@ export function deviceVictims(
   return [...victims]
 }
 
-interface Standing {
-  readonly available: readonly Victim[]
+interface DeviceSearch {
+  readonly candidates: readonly Victim[]
   readonly isTaken: (key: string) => boolean
 }
 
-function bestOption(ask: DeviceAsk, node: PublicNode, standing: Standing): Option | undefined {
-  let best: Option | undefined
+function bestOption(
+  requirement: DeviceRequirement,
+  node: PublicNode,
+  search: DeviceSearch,
+): DeviceOption | undefined {
+  let best: DeviceOption | undefined
   for (const device of node.NodeResources.Devices ?? []) {
-    if (!ask.accepts(device)) continue
-    const option = optionFor(ask.request.Count, device, standing)
+    if (!requirement.matches(device)) continue
+    const option = optionFor(requirement.request.Count, device, search)
     if (option === undefined) continue
     if (best === undefined || costOf(option) < costOf(best)) best = option
   }
@@ -58,13 +62,13 @@ function bestOption(ask: DeviceAsk, node: PublicNode, standing: Standing): Optio
 function optionFor(
   count: number,
   device: NodeDevice,
-  { available, isTaken }: Standing,
-): Option | undefined {
+  { candidates, isTaken }: DeviceSearch,
+): DeviceOption | undefined {
   const victims: Victim[] = []
   const free = (): readonly string[] =>
     freeInstances(device, (key) => isTaken(key) && !isFreedBy(victims, key))
   let ids = free()
-  for (const victim of available) {
+  for (const victim of candidates) {
     if (ids.length >= count) break
     const holds = device.Instances.some(({ ID: id }) =>
       victim.charge.devices.includes(deviceKey(device, id)),
@@ -81,6 +85,6 @@ function isFreedBy(victims: Iterable<Victim>, key: string): boolean {
   return false
 }
 
-function costOf({ victims }: Option): number {
+function costOf({ victims }: DeviceOption): number {
   return [...new Set(victims.map(({ priority }) => priority))].reduce((sum, one) => sum + one, 0)
 }

@@ -4,10 +4,17 @@ import type { DisconnectStrategy, Node } from '@reeve/contract'
 import { aGroup, aJob, anAllocation, aNode, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
-import { classify, type Classified } from './classify.ts'
+import { classify, type ClassifiedAllocations } from './classify.ts'
 
 type List =
-  | Exclude<keyof Classified, 'later' | 'strandedLater' | 'unknownLater' | 'held' | 'isWaiting'>
+  | Exclude<
+      keyof ClassifiedAllocations,
+      | 'rescheduleLater'
+      | 'disconnectReplaceLater'
+      | 'unknownReplaceLater'
+      | 'heldByDeployment'
+      | 'mustWaitForLost'
+    >
   | 'nowhere'
 
 const HOUR = nsFromMs(3_600_000)
@@ -37,7 +44,7 @@ const cases: readonly Case[] = [
   {
     name: 'one that was unknown and failed meanwhile comes back',
     row: { ClientStatus: 'failed', NextAllocation: 'x', ...unknownSince(NOW_MS) },
-    want: ['returning'],
+    want: ['reconnecting'],
   },
   {
     name: 'one that was stopped for good keeps its slot',
@@ -98,7 +105,7 @@ const cases: readonly Case[] = [
     row: { ClientStatus: 'unknown', ...unknownSince(NOW_MS - 60_000) },
     node: { Status: 'disconnected' },
     disconnect: wait,
-    want: ['stranded'],
+    want: ['disconnectReplaceNow'],
   },
   {
     name: 'one on a silent node that never ran is lost',
@@ -132,7 +139,7 @@ const cases: readonly Case[] = [
     name: 'one whose node is back and has spoken returns',
     row: unknownSince(NOW_MS),
     disconnect: wait,
-    want: ['returning'],
+    want: ['reconnecting'],
   },
   {
     name: 'one whose node drains stays while nobody marked it',
@@ -184,14 +191,21 @@ for (const { name, row, node, gone = false, type = 'service', version, disconnec
       findNode: () => (gone ? undefined : aNode(node)),
       nowMs: NOW_MS,
       evaluationIds: new Set(),
-      isToCome: () => true,
+      isPendingEvaluation: () => true,
       activeDeploymentId: undefined,
     })
-    const { isWaiting, later: _, strandedLater: _s, unknownLater: _u, held: _h, ...lists } = found
+    const {
+      mustWaitForLost,
+      rescheduleLater: _,
+      disconnectReplaceLater: _s,
+      unknownReplaceLater: _u,
+      heldByDeployment: _h,
+      ...lists
+    } = found
     const names = Object.entries(lists).filter(([, rows]) => rows.length > 0)
     assert.deepEqual(
       names.map(([list]) => list),
       want.filter((list) => list !== 'nowhere'),
     )
-    assert.equal(isWaiting, false)
+    assert.equal(mustWaitForLost, false)
   })

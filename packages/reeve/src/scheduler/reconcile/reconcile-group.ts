@@ -6,117 +6,140 @@ import {
   type AllocationRow,
   type PublicNode,
 } from '../../model/index.ts'
-import { canaryIndexes, isOnTrial, splitCanaries } from './canary.ts'
-import { classify, type Classified, type Deferred } from './classify.ts'
-import { leavesForGood, leavesItsPlace } from './drain.ts'
-import { lostWaitMs } from './lost.ts'
-import { NameIndex } from './names.ts'
-import { lostStop, type Placement, type Stop } from './placement.ts'
-import { REASONS } from './reasons.ts'
-import { resolveReturns } from './reconnect.ts'
-import { groupOf } from './repair-versions.ts'
-import { isDeployed, isRolledOut, type GroupRollout, type Rollout } from './rollout.ts'
-import { indexOf, isOlder, sortByName } from './row-order.ts'
-import { canBeStopped, chooseSurplus } from './surplus.ts'
-import type { UpdateKinds } from './update-kind.ts'
-import { updateLimit } from './update-limit.ts'
+import {
+  chooseCanaryIndexes,
+  type DeploymentState,
+  type GroupDeploymentChange,
+  isGroupHealthy,
+  requiresPromotion,
+  splitCanaries,
+  updateLimit,
+  usesDeployments,
+} from './deployment-state.ts'
+import {
+  classify,
+  type ClassifiedAllocations,
+  type DelayedReschedule,
+  reconcileReconnecting,
+} from './classify.ts'
+import {
+  isFromOlderVersion,
+  isReplacementDisabled,
+  nameIndexOf,
+  sortByNameIndex,
+  STOP_DESCRIPTIONS,
+  stopOnClientWaitMs,
+  vacatesSlot,
+} from './allocation-state.ts'
+import { AllocNameIndex, canBeStopped, chooseAllocationsToStop } from './group-count.ts'
+import { stopAsLost, type Placement, type Stop } from './reconcile-result.ts'
+import { groupOf, type UpdateClassifier } from './job-versions.ts'
 
-/** What a group needs. Nothing here has looked for room yet. */
-export interface GroupChanges {
+/** Result of reconciling a group, before any placement. */
+export interface ReconcileResult {
   readonly group: TaskGroup
-  readonly place: readonly Placement[]
-  readonly stop: readonly Stop[]
-  /** Stay where they are and take over the new version. */
-  readonly update: readonly AllocationRow[]
-  /** Become unknown, because their node is silent. */
-  readonly disconnect: readonly AllocationRow[]
-  /** Were unknown, are back, and stay. */
-  readonly reconnect: readonly AllocationRow[]
-  /** Failed ones that are placed again when their time has come. */
-  readonly later: readonly Deferred[]
-  /** The same for those on silent nodes. */
-  readonly strandedLater: readonly Deferred[]
-  /** The same for those that are unknown already. */
-  readonly unknownLater: readonly Deferred[]
-  /** When what is lost now may be replaced, if not at once. */
-  readonly lostDueMs: number | undefined
-  readonly ignored: number
-  readonly rollout: GroupRollout
+  readonly placements: readonly Placement[]
+  readonly stops: readonly Stop[]
+  /** Updated in place to the new version. */
+  readonly inPlaceUpdates: readonly AllocationRow[]
+  /** Become unknown, because their node is disconnected. */
+  readonly disconnecting: readonly AllocationRow[]
+  /** Were unknown, have reconnected, and stay. */
+  readonly reconnected: readonly AllocationRow[]
+  /** Failed; rescheduled later. */
+  readonly rescheduleLater: readonly DelayedReschedule[]
+  /** On a disconnected node; replaced later. */
+  readonly disconnectReplaceLater: readonly DelayedReschedule[]
+  /** Unknown already; replaced later. */
+  readonly unknownReplaceLater: readonly DelayedReschedule[]
+  /** Time at which newly lost allocations may be replaced, if not now. */
+  readonly lostReplaceAtMs: number | undefined
+  readonly ignoredCount: number
+  readonly deploymentChange: GroupDeploymentChange
 }
 
 export interface ReconcileContext {
   readonly job: Job
   readonly nowMs: number
   readonly evaluationIds: ReadonlySet<string>
-  readonly isToCome: (evaluationId: string) => boolean
-  readonly rollout: Rollout
-  readonly kinds: UpdateKinds
+  readonly isPendingEvaluation: (evaluationId: string) => boolean
+  readonly rollout: DeploymentState
+  readonly updateTypes: UpdateClassifier
   readonly findNode: (id: string) => PublicNode | undefined
   readonly findDeployment: (id: string) => Deployment | undefined
-  /** What an allocation without a predecessor runs while the job's version is not rolled out. */
+  /** Version for allocations without a predecessor while the current version is not deployed. */
   readonly findRepairVersion: (groupName: string) => Job | undefined
 }
 
-/** Brings one group of a service or batch job to its count. */
+/** Computes the changes that bring a group of a service or batch job to its desired state. */
 export function* reconcileGroup(
   group: TaskGroup,
   rows: readonly AllocationRow[],
   context: ReconcileContext,
-): Steps<GroupChanges> {
-  const sorted = sortByName(rows)
+): Steps<ReconcileResult> {
+  const sorted = sortByNameIndex(rows)
   const split = splitCanaries(sorted, group.Name, context)
-  const returns = resolveReturns(classifyOf(split.others, group, context), sorted, {
+  const reconnects = reconcileReconnecting(classifyRows(split.others, group, context), sorted, {
     job: context.job,
     group,
   })
   yield
-  // A canary waits for no silent node: it is placed again as a canary elsewhere.
-  const canaries = classifyOf(split.trial, { ...group, Disconnect: null }, context)
-  const settled = settle(group, returns.classified, context)
-  const trial = planTrial(group, { canaries, settled, context })
+  // Canaries on disconnected nodes are replaced immediately.
+  const canaries = classifyRows(split.active, { ...group, Disconnect: null }, context)
+  const groupState = computeGroupState(group, reconnects.classified, context)
+  const canaryPlan = planCanaries(group, { canaries, groupState, context })
   yield
-  const isReady = isReadyToPlace(group, trial, context)
-  // A group that is not deployed step by step has the new version everywhere already.
-  const downgrade = !isReady && isDeployed(context.job, group)
-  const wanted = yield* replacements(settled, downgrade)
-  const placing = admit(group, { ...settled, wanted, trial, isReady, downgrade, context })
+  const isCurrentVersion = placesCurrentVersion(group, canaryPlan, context)
+  // A group without deployments runs the new version everywhere already.
+  const downgrade = !isCurrentVersion && usesDeployments(context.job, group)
+  const replacementPlacements = yield* planReplacements(groupState, downgrade)
+  const limited = limitPlacements(group, {
+    ...groupState,
+    replacementPlacements,
+    canaryPlan,
+    placesCurrentVersion: isCurrentVersion,
+    downgrade,
+    context,
+  })
   yield
-  const destructive = new Set(placing.destructive)
-  const changed = new Set([...destructive, ...settled.inPlace])
+  const destructive = new Set(limited.destructive)
+  const changed = new Set([...destructive, ...groupState.inPlace])
   return {
     group,
-    place: placing.place,
-    stop: [
-      ...split.unneeded.map((row) => ({ row, reason: REASONS.canaryGivenUp })),
-      ...canaries.migrate.map((row) => ({ row, reason: REASONS.migrating })),
-      ...canaries.lost.map((row) => lostStop(row, context.findNode(row.NodeID))),
-      ...returns.stops,
-      ...settled.stop,
+    placements: limited.place,
+    stops: [
+      ...split.stale.map((row) => ({ row, reason: STOP_DESCRIPTIONS.staleCanary })),
+      ...canaries.migrate.map((row) => ({ row, reason: STOP_DESCRIPTIONS.migrating })),
+      ...canaries.lost.map((row) => stopAsLost(row, context.findNode(row.NodeID))),
+      ...reconnects.stops,
+      ...groupState.stop,
     ],
-    update: settled.inPlace,
-    disconnect: settled.disconnecting,
-    reconnect: returns.kept,
-    later: [...settled.later, ...canaries.later].filter(({ row }) => !changed.has(row)),
-    strandedLater: settled.strandedLater,
-    unknownLater: settled.classified.unknownLater,
-    lostDueMs: settled.lostDueMs,
-    ignored: settled.staying.length - changed.size + canaries.keep.length,
-    rollout: groupRollout(group, {
+    inPlaceUpdates: groupState.inPlace,
+    disconnecting: groupState.disconnecting,
+    reconnected: reconnects.reconnected,
+    rescheduleLater: [...groupState.rescheduleLater, ...canaries.rescheduleLater].filter(
+      ({ row }) => !changed.has(row),
+    ),
+    disconnectReplaceLater: groupState.disconnectReplaceLater,
+    unknownReplaceLater: groupState.classified.unknownReplaceLater,
+    lostReplaceAtMs: groupState.lostReplaceAtMs,
+    ignoredCount: groupState.staying.length - changed.size + canaries.keep.length,
+    deploymentChange: groupDeploymentChange(group, {
       rows,
-      settled,
+      groupState,
       canaries,
-      trial,
-      wanted: wanted.length,
+      canaryPlan,
+      replacementCount: replacementPlacements.length,
       context,
     }),
   }
 }
 
-function classifyOf(
+function classifyRows(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  { job, rollout, findNode, nowMs, evaluationIds, isToCome }: ReconcileContext,
-): Classified {
+  { job, rollout, findNode, nowMs, evaluationIds, isPendingEvaluation }: ReconcileContext,
+): ClassifiedAllocations {
   return classify(rows, {
     job,
     group,
@@ -124,284 +147,340 @@ function classifyOf(
     findNode,
     nowMs,
     evaluationIds,
-    isToCome,
+    isPendingEvaluation,
     activeDeploymentId: rollout.isActive ? rollout.current?.ID : undefined,
   })
 }
 
-/** Who stays, who goes, and what is missing. Canaries on trial are beside all this. */
-interface Settled {
-  readonly classified: Classified
+/**
+ * Allocations of a group that stay, migrate or stop, and the missing count. Unpromoted canaries are
+ * not included.
+ */
+interface GroupReconcileState {
+  readonly classified: ClassifiedAllocations
   readonly staying: readonly AllocationRow[]
-  readonly moving: readonly AllocationRow[]
+  readonly migrating: readonly AllocationRow[]
   readonly stop: readonly Stop[]
   readonly disconnecting: readonly AllocationRow[]
-  readonly later: readonly Deferred[]
-  readonly strandedLater: readonly Deferred[]
+  readonly rescheduleLater: readonly DelayedReschedule[]
+  readonly disconnectReplaceLater: readonly DelayedReschedule[]
   readonly inPlace: readonly AllocationRow[]
   readonly destructive: readonly AllocationRow[]
-  /** Failed, stranded and lost ones for which the count has room, and how many more it lacks. */
-  readonly again: readonly AllocationRow[]
-  readonly missing: number
-  readonly lostDueMs: number | undefined
-  readonly isWaiting: boolean
-  readonly names: NameIndex
+  /**
+   * Failed, disconnected and lost allocations to replace, as far as the count allows, and the
+   * number missing beyond them.
+   */
+  readonly toReplace: readonly AllocationRow[]
+  readonly missingCount: number
+  readonly lostReplaceAtMs: number | undefined
+  readonly mustWaitForLost: boolean
+  readonly names: AllocNameIndex
 }
 
-function settle(group: TaskGroup, classified: Classified, context: ReconcileContext): Settled {
-  const { lost, lostBefore, failed, stranded } = classified
-  const left = classified.migrate.filter((row) => leavesItsPlace(row, context.job))
-  const migrate = classified.migrate.filter((row) => !left.includes(row))
+function computeGroupState(
+  group: TaskGroup,
+  classified: ClassifiedAllocations,
+  context: ReconcileContext,
+): GroupReconcileState {
+  const { lost, lostAwaitingReplacement, rescheduleNow, disconnectReplaceNow } = classified
+  const vacating = classified.migrate.filter((row) => vacatesSlot(row, context.job))
+  const migrate = classified.migrate.filter((row) => !vacating.includes(row))
   const state = groupStateOf(context.rollout.current, group.Name)
   const promoted = new Set(state?.Promoted === true ? state.PlacedCanaries : [])
-  const surplus = chooseSurplus({ ...classified, migrate }, group.Count, promoted)
-  const staying = classified.keep.filter((row) => !surplus.has(row))
-  const moving = migrate.filter((row) => !surplus.has(row))
-  const room = Math.max(0, group.Count - staying.length - moving.length)
-  const again = [...failed, ...stranded, ...lost, ...lostBefore].slice(0, room)
-  const chosen = new Set(again)
-  const waitMs = lost.length === 0 ? undefined : lostWaitMs(group)
+  const toStop = chooseAllocationsToStop({ ...classified, migrate }, group.Count, promoted)
+  const staying = classified.keep.filter((row) => !toStop.has(row))
+  const migrating = migrate.filter((row) => !toStop.has(row))
+  const openSlots = Math.max(0, group.Count - staying.length - migrating.length)
+  const toReplace = [
+    ...rescheduleNow,
+    ...disconnectReplaceNow,
+    ...lost,
+    ...lostAwaitingReplacement,
+  ].slice(0, openSlots)
+  const chosen = new Set(toReplace)
+  const waitMs = lost.length === 0 ? undefined : stopOnClientWaitMs(group)
   return {
     classified,
     staying,
-    moving,
-    ...sortUpdates(staying, group, context),
-    again,
-    missing: room - again.length,
-    disconnecting: classified.disconnecting.filter((row) => !surplus.has(row)),
-    later: classified.later.filter(({ row }) => !surplus.has(row)),
-    strandedLater: classified.strandedLater.filter(({ row }) => !surplus.has(row)),
-    lostDueMs: waitMs === undefined ? undefined : context.nowMs + waitMs,
-    isWaiting: classified.isWaiting || waitMs !== undefined,
-    names: new NameIndex(group.Count, [...staying, ...moving].map(indexOf)),
+    migrating,
+    ...splitUpdates(staying, group, context),
+    toReplace,
+    missingCount: openSlots - toReplace.length,
+    disconnecting: classified.disconnecting.filter((row) => !toStop.has(row)),
+    rescheduleLater: classified.rescheduleLater.filter(({ row }) => !toStop.has(row)),
+    disconnectReplaceLater: classified.disconnectReplaceLater.filter(({ row }) => !toStop.has(row)),
+    lostReplaceAtMs: waitMs === undefined ? undefined : context.nowMs + waitMs,
+    mustWaitForLost: classified.mustWaitForLost || waitMs !== undefined,
+    names: new AllocNameIndex(group.Count, [...staying, ...migrating].map(nameIndexOf)),
     stop: [
-      ...[...surplus].filter(canBeStopped).map((row) => ({ row, reason: REASONS.notNeeded })),
-      ...[...moving, ...left].map((row) => ({ row, reason: REASONS.migrating })),
-      ...failed
+      ...[...toStop]
+        .filter(canBeStopped)
+        .map((row) => ({ row, reason: STOP_DESCRIPTIONS.notNeeded })),
+      ...[...migrating, ...vacating].map((row) => ({ row, reason: STOP_DESCRIPTIONS.migrating })),
+      ...rescheduleNow
         .filter((row) => !chosen.has(row))
-        .map((row) => ({ row, reason: REASONS.notNeeded })),
-      ...lost.map((row) => lostStop(row, context.findNode(row.NodeID))),
+        .map((row) => ({ row, reason: STOP_DESCRIPTIONS.notNeeded })),
+      ...lost.map((row) => stopAsLost(row, context.findNode(row.NodeID))),
     ],
   }
 }
 
-function sortUpdates(
+function splitUpdates(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  { kinds }: ReconcileContext,
-): Pick<Settled, 'inPlace' | 'destructive'> {
+  { updateTypes }: ReconcileContext,
+): Pick<GroupReconcileState, 'inPlace' | 'destructive'> {
   const inPlace: AllocationRow[] = []
   const destructive: AllocationRow[] = []
   for (const row of rows) {
-    const kind = kinds.of(row, group)
+    const kind = updateTypes.classify(row, group)
     if (kind === 'in-place') inPlace.push(row)
     else if (kind === 'destructive') destructive.push(row)
   }
   return { inPlace, destructive }
 }
 
-/** The trial of a new version by canaries. */
-interface Trial {
-  /** Whether canaries wait to be promoted, those that are placed now included. */
-  readonly isOn: boolean
-  /** How many there shall be; 0: none were ever asked for. */
+/** Canaries of a new version. */
+interface CanaryPlan {
+  /** True if canaries await promotion, including those placed now. */
+  readonly isActive: boolean
+  /** Desired number of canaries; 0 if none were requested. */
   readonly desired: number
-  readonly place: readonly Placement[]
-  /** Some are still to be placed, now or when the deployment goes on. */
+  readonly placements: readonly Placement[]
+  /** True if canaries are still to be placed, now or when the deployment continues. */
   readonly isIncomplete: boolean
 }
 
-interface TrialParts {
-  readonly canaries: Classified
-  readonly settled: Settled
+interface CanaryPlanInput {
+  readonly canaries: ClassifiedAllocations
+  readonly groupState: GroupReconcileState
   readonly context: ReconcileContext
 }
 
-function planTrial(group: TaskGroup, { canaries, settled, context }: TrialParts): Trial {
+function planCanaries(
+  group: TaskGroup,
+  { canaries, groupState, context }: CanaryPlanInput,
+): CanaryPlan {
   const { job, rollout } = context
   const state = groupStateOf(rollout.current, group.Name)
-  const asked = isDeployed(job, group) ? (group.Update?.Canary ?? 0) : 0
-  const present = [...canaries.keep, ...canaries.failed]
-  // What comes again during a trial is of the old version, so that it has to be replaced as well.
-  const isOldAgain = isOnTrial(state) && settled.again.length + settled.missing > 0
+  const requested = usesDeployments(job, group) ? (group.Update?.Canary ?? 0) : 0
+  const present = [...canaries.keep, ...canaries.rescheduleNow]
+  // Replacements before promotion run the old version, so they have to be updated as well.
+  const replacesOldVersion =
+    requiresPromotion(state) && groupState.toReplace.length + groupState.missingCount > 0
   const isNeeded =
-    (settled.destructive.length > 0 || isOldAgain) &&
-    present.length < asked &&
+    (groupState.destructive.length > 0 || replacesOldVersion) &&
+    present.length < requested &&
     state?.Promoted !== true
-  const mayPlace = isNeeded && !rollout.isPaused && !rollout.isFailed && !settled.isWaiting
-  const indexes = canaryIndexes({
-    wanted: mayPlace ? asked - present.length : 0,
-    destructive: settled.destructive,
-    taken: [...settled.staying, ...settled.moving],
+  const mayPlace = isNeeded && !rollout.isPaused && !rollout.isFailed && !groupState.mustWaitForLost
+  const indexes = chooseCanaryIndexes({
+    wanted: mayPlace ? requested - present.length : 0,
+    destructive: groupState.destructive,
+    taken: [...groupState.staying, ...groupState.migrating],
     canaries: present,
     count: group.Count,
   })
-  const again = canaries.failed.map((previous): Placement => ({
-    why: 'failed',
-    index: indexOf(previous),
+  const replacements = canaries.rescheduleNow.map((previous): Placement => ({
+    cause: 'failed',
+    index: nameIndexOf(previous),
     previous,
     canary: true,
   }))
-  const fresh = indexes.map((index): Placement => ({ why: 'canary', index, canary: true }))
+  const newCanaries = indexes.map((index): Placement => ({ cause: 'canary', index, canary: true }))
   return {
-    isOn: isNeeded || isOnTrial(state),
+    isActive: isNeeded || requiresPromotion(state),
     desired: isNeeded
-      ? Math.max(asked, state?.DesiredCanaries ?? 0)
+      ? Math.max(requested, state?.DesiredCanaries ?? 0)
       : (state?.DesiredCanaries ?? 0),
-    place: settled.isWaiting ? [] : [...again, ...fresh],
+    placements: groupState.mustWaitForLost ? [] : [...replacements, ...newCanaries],
     isIncomplete:
-      isNeeded || canaries.failed.length + canaries.later.length + canaries.held.length > 0,
+      isNeeded ||
+      canaries.rescheduleNow.length +
+        canaries.rescheduleLater.length +
+        canaries.heldByDeployment.length >
+        0,
   }
 }
 
-/** Names that are given in one step: some hundred microseconds. */
-const NAMES_PER_STEP = 1_000
+/** Placements created per step: some hundred microseconds. */
+const PLACEMENTS_PER_SLICE = 1_000
 
-/** What the count lacks, whether or not it may be placed now. */
-function* replacements(settled: Settled, downgrade: boolean): Steps<readonly Placement[]> {
-  const { again, missing, names, classified } = settled
-  const [failed, stranded] = [new Set(classified.failed), new Set(classified.stranded)]
-  const why = (row: AllocationRow): Placement['why'] =>
+/** Placements that the count requires, whether or not they are allowed now. */
+function* planReplacements(
+  groupState: GroupReconcileState,
+  downgrade: boolean,
+): Steps<readonly Placement[]> {
+  const { toReplace, missingCount, names, classified } = groupState
+  const [failed, stranded] = [
+    new Set(classified.rescheduleNow),
+    new Set(classified.disconnectReplaceNow),
+  ]
+  const causeOf = (row: AllocationRow): Placement['cause'] =>
     failed.has(row) ? 'failed' : stranded.has(row) ? 'stranded' : 'lost'
-  const wanted: Placement[] = again.map((previous) => ({
-    why: why(previous),
-    index: names.take(indexOf(previous)),
+  const placements: Placement[] = toReplace.map((previous) => ({
+    cause: causeOf(previous),
+    index: names.claim(nameIndexOf(previous)),
     previous,
     downgrade,
   }))
-  for (let count = 0; count < missing; count++) {
-    wanted.push({ why: 'missing', index: names.take(undefined), downgrade })
-    if (count % NAMES_PER_STEP === 0) yield
+  for (let count = 0; count < missingCount; count++) {
+    placements.push({ cause: 'missing', index: names.claim(undefined), downgrade })
+    if (count % PLACEMENTS_PER_SLICE === 0) yield
   }
-  return wanted
+  return placements
 }
 
-interface AdmitParts extends Settled {
-  readonly wanted: readonly Placement[]
-  readonly trial: Trial
-  readonly isReady: boolean
+interface LimitPlacementsInput extends GroupReconcileState {
+  readonly replacementPlacements: readonly Placement[]
+  readonly canaryPlan: CanaryPlan
+  readonly placesCurrentVersion: boolean
   readonly downgrade: boolean
   readonly context: ReconcileContext
 }
 
-/** What of all that may happen now. */
-function admit(
+/** Limits placements and destructive updates to those allowed now. */
+function limitPlacements(
   group: TaskGroup,
-  parts: AdmitParts,
+  input: LimitPlacementsInput,
 ): { readonly place: readonly Placement[]; readonly destructive: readonly AllocationRow[] } {
-  const { trial, moving, staying, destructive, names, downgrade, context } = parts
+  const { canaryPlan, migrating, staying, destructive, names, downgrade, context } = input
   const { rollout, job } = context
-  const admitted = admittedNow(group, parts)
+  const allowed = placementsAllowedNow(group, input)
   const limit = updateLimit({
     group,
     rollout,
-    isDeployed: isDeployed(job, group),
-    isOnTrial: trial.isOn,
+    usesDeployments: usesDeployments(job, group),
+    hasUnpromotedCanaries: canaryPlan.isActive,
     staying,
   })
-  const now = destructive.slice(0, Math.max(0, limit - admitted.length))
+  const updatesNow = destructive.slice(0, Math.max(0, limit - allowed.length))
   return {
-    destructive: now,
+    destructive: updatesNow,
     place: [
-      ...now.map((previous) => replacing('destructive', previous, { names, downgrade: false })),
-      ...moving
-        .filter((row) => !leavesForGood(row))
-        .map((previous) => replacing('migrate', previous, { names, downgrade })),
-      ...admitted,
-      ...trial.place,
+      ...updatesNow.map((previous) =>
+        replacementOf('destructive', previous, { names, downgrade: false }),
+      ),
+      ...migrating
+        .filter((row) => !isReplacementDisabled(row))
+        .map((previous) => replacementOf('migrate', previous, { names, downgrade })),
+      ...allowed,
+      ...canaryPlan.placements,
     ],
   }
 }
 
-/** Whether what is placed runs the job's own version. */
-function isReadyToPlace(
+/** True if placements run the current version of the job. */
+function placesCurrentVersion(
   group: TaskGroup,
-  trial: Trial,
+  canaryPlan: CanaryPlan,
   { rollout, job }: ReconcileContext,
 ): boolean {
-  if (rollout.isPaused || trial.isOn) return false
-  return !(rollout.isFailed && isDeployed(job, group))
+  if (rollout.isPaused || canaryPlan.isActive) return false
+  return !(rollout.isFailed && usesDeployments(job, group))
 }
 
 /**
- * A deployment that has failed ends the roll-out of a version and nothing else: all that the count
- * lacks is placed. While one is paused or waits for a promotion, and where it failed in another
- * region before it began in this one, growth waits as well, so what has no predecessor is placed up
- * to the count of the version that it runs.
+ * Placements that are allowed now. A failed deployment only ends the rollout of its version: all
+ * missing allocations are placed. While it is paused or awaits promotion, or if it failed in
+ * another region before it started here, allocations without a predecessor are placed only up to
+ * the count of the older version.
  */
-function admittedNow(group: TaskGroup, parts: AdmitParts): readonly Placement[] {
-  const { wanted, staying, moving, isReady, isWaiting, context } = parts
-  if (isWaiting) return []
+function placementsAllowedNow(group: TaskGroup, input: LimitPlacementsInput): readonly Placement[] {
+  const {
+    replacementPlacements: requested,
+    staying,
+    migrating,
+    placesCurrentVersion: isCurrentVersion,
+    mustWaitForLost,
+    context,
+  } = input
+  if (mustWaitForLost) return []
   const { isPaused, isFailed } = context.rollout
-  if (isReady || (isFailed && !isPaused && hasBegun(context.rollout))) return wanted
-  const returning = wanted.filter(({ why }) => why !== 'missing')
-  const missing = wanted.filter(({ why }) => why === 'missing')
-  if (missing.length === 0) return returning
+  if (isCurrentVersion || (isFailed && !isPaused && hasStartedInRegion(context.rollout)))
+    return requested
+  const withPredecessor = requested.filter(({ cause }) => cause !== 'missing')
+  const missing = requested.filter(({ cause }) => cause === 'missing')
+  if (missing.length === 0) return withPredecessor
   const version = context.findRepairVersion(group.Name)
-  const before = version === undefined ? 0 : (groupOf(version, group.Name)?.Count ?? 0)
-  const present = staying.length + moving.length + returning.length
-  const lacking = Math.max(0, Math.min(group.Count, before) - present)
-  return [...returning, ...missing.slice(0, lacking)]
+  const olderCount = version === undefined ? 0 : (groupOf(version, group.Name)?.Count ?? 0)
+  const present = staying.length + migrating.length + withPredecessor.length
+  const allowedMissing = Math.max(0, Math.min(group.Count, olderCount) - present)
+  return [...withPredecessor, ...missing.slice(0, allowedMissing)]
 }
 
-/** Regions take turns: one that fails keeps the others from beginning. */
-function hasBegun({ current }: Rollout): boolean {
+/** Regions start one after the other; a failed one keeps the others from starting. */
+function hasStartedInRegion({ current }: DeploymentState): boolean {
   if (current?.IsMultiregion !== true) return true
   return Object.values(current.TaskGroups).some(({ PlacedAllocs }) => PlacedAllocs > 0)
 }
 
-function replacing(
-  why: 'destructive' | 'migrate',
+function replacementOf(
+  cause: 'destructive' | 'migrate',
   previous: AllocationRow,
-  { names, downgrade }: { readonly names: NameIndex; readonly downgrade: boolean },
+  { names, downgrade }: { readonly names: AllocNameIndex; readonly downgrade: boolean },
 ): Placement {
-  return { why, index: names.succeed(indexOf(previous)), previous, downgrade }
+  return { cause, index: names.inherit(nameIndexOf(previous)), previous, downgrade }
 }
 
-interface RolloutParts {
+interface GroupDeploymentInput {
   readonly rows: readonly AllocationRow[]
-  readonly settled: Settled
-  readonly canaries: Classified
-  readonly trial: Trial
-  readonly wanted: number
+  readonly groupState: GroupReconcileState
+  readonly canaries: ClassifiedAllocations
+  readonly canaryPlan: CanaryPlan
+  readonly replacementCount: number
   readonly context: ReconcileContext
 }
 
-function groupRollout(group: TaskGroup, parts: RolloutParts): GroupRollout {
-  const { settled, trial, wanted, context } = parts
+function groupDeploymentChange(
+  group: TaskGroup,
+  input: GroupDeploymentInput,
+): GroupDeploymentChange {
+  const { groupState, canaryPlan, replacementCount, context } = input
   const state = groupStateOf(context.rollout.current, group.Name)
-  const { destructive, inPlace, moving, later } = settled
-  const isSettled =
-    destructive.length + inPlace.length + moving.length + later.length + wanted === 0 &&
-    settled.strandedLater.length + settled.classified.held.length === 0 &&
-    !settled.isWaiting &&
-    !trial.isIncomplete
-  const next = newState(group, state, parts)
-  // Nobody looks again when a group that is not part of the deployment is complete.
+  const { destructive, inPlace, migrating, rescheduleLater } = groupState
+  const hasNothingToDo =
+    destructive.length +
+      inPlace.length +
+      migrating.length +
+      rescheduleLater.length +
+      replacementCount ===
+      0 &&
+    groupState.disconnectReplaceLater.length + groupState.classified.heldByDeployment.length ===
+      0 &&
+    !groupState.mustWaitForLost &&
+    !canaryPlan.isIncomplete
+  const next = nextGroupState(group, state, input)
+  // A group outside the deployment counts as done: its completion triggers no evaluation.
   const isPart = state !== undefined || next !== undefined
   return {
     group: group.Name,
     state: next,
-    isDone: !isPart || (isSettled && isRolledOut(state)),
+    isComplete: !isPart || (hasNothingToDo && isGroupHealthy(state)),
   }
 }
 
-function newState(
+function nextGroupState(
   group: TaskGroup,
   state: DeploymentGroupState | undefined,
-  { rows, settled, trial, wanted, context }: RolloutParts,
+  { rows, groupState, canaryPlan, replacementCount, context }: GroupDeploymentInput,
 ): DeploymentGroupState | undefined {
   const { job, rollout } = context
-  if (!isDeployed(job, group) || group.Update === null) return undefined
+  if (!usesDeployments(job, group) || group.Update === null) return undefined
   if (rollout.current !== undefined && !rollout.isActive) return undefined
   if (state !== undefined)
-    return trial.desired > state.DesiredCanaries
-      ? { ...state, DesiredCanaries: trial.desired }
+    return canaryPlan.desired > state.DesiredCanaries
+      ? { ...state, DesiredCanaries: canaryPlan.desired }
       : undefined
-  const { destructive, inPlace } = settled
-  const total = wanted + destructive.length + inPlace.length
+  const { destructive, inPlace } = groupState
+  const total = replacementCount + destructive.length + inPlace.length
   const isUpdate = destructive.length + inPlace.length > 0
-  const isFirst = !rows.some((row) => row.JobVersion === job.Version && !isOlder(row, job))
+  const isFirst = !rows.some(
+    (row) => row.JobVersion === job.Version && !isFromOlderVersion(row, job),
+  )
   if (total === 0 || !(isFirst || isUpdate)) return undefined
-  return { ...newGroupState(group.Update), DesiredTotal: total, DesiredCanaries: trial.desired }
+  return {
+    ...newGroupState(group.Update),
+    DesiredTotal: total,
+    DesiredCanaries: canaryPlan.desired,
+  }
 }

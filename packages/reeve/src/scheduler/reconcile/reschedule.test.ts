@@ -4,7 +4,7 @@ import type { ReschedulePolicy } from '@reeve/contract'
 import { anAllocation } from '../../../test/build/allocation.ts'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
-import { decideReschedule, nextDelayNs, penaltyNodes, trackerAfter } from './reschedule.ts'
+import { decideReschedule, nextDelayNs, penaltyNodeIds, nextTracker } from './reschedule.ts'
 
 const SECOND = nsFromMs(1_000)
 const HOUR = 3_600 * SECOND
@@ -43,7 +43,7 @@ function delays(policy: ReschedulePolicy, count: number): readonly number[] {
   return Array.from({ length: count }, () => {
     const delay = nextDelayNs(row, policy)
     now += delay / 1e6
-    row = failedAt(now, { RescheduleTracker: trackerAfter(row, policy, now) })
+    row = failedAt(now, { RescheduleTracker: nextTracker(row, policy, now) })
     return delay / SECOND
   })
 }
@@ -58,7 +58,7 @@ for (const { policy, want } of vectors)
     assert.deepEqual(delays(policy, want.length), want)
   })
 
-test('reschedule delays: one that ran longer than the cap begins anew', () => {
+test('reschedule delays: reset after running longer than the maximum', () => {
   const events = [3_600, 3_600].map((delay, i) => ({
     RescheduleTime: nsFromMs(START + i),
     PrevAllocID: '',
@@ -173,18 +173,18 @@ for (const { name, row, policy, nowMs, want } of decisions)
       policy,
       nowMs: nowMs ?? START,
       evaluationIds: new Set(['this']),
-      isToCome: (id: string) => id !== 'over',
+      isPendingEvaluation: (id: string) => id !== 'over',
     }
     assert.deepEqual(decideReschedule(row, context), want)
   })
 
-test('reschedule: an unlimited policy remembers the last five attempts', () => {
+test('reschedule: unlimited policy keeps the last five attempts', () => {
   let row = failedAt(START)
   for (let i = 0; i < 9; i++)
-    row = failedAt(START, { RescheduleTracker: trackerAfter(row, exponential, START + i) })
+    row = failedAt(START, { RescheduleTracker: nextTracker(row, exponential, START + i) })
   assert.equal(row.RescheduleTracker?.Events.length, 6)
 })
 
-test('reschedule: nodes on which it failed are remembered', () => {
-  assert.deepEqual([...penaltyNodes(failedAt(START, { NodeID: 'm', ...tried }))], ['m', 'n'])
+test('reschedule: records the nodes of failures', () => {
+  assert.deepEqual([...penaltyNodeIds(failedAt(START, { NodeID: 'm', ...tried }))], ['m', 'n'])
 })

@@ -2,34 +2,34 @@ import type { ReschedulePolicy, RescheduleEvent, RescheduleTracker } from '@reev
 import { msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 
-/** When a failed allocation is placed again. */
+/** Decides when a failed allocation is rescheduled. */
 export type RescheduleDecision =
   | { readonly when: 'now' }
   | { readonly when: 'later'; readonly dueMs: number }
   | { readonly when: 'never' }
-  /** When the deployment that it belongs to says so. */
+  /** When its deployment allows it. */
   | { readonly when: 'held' }
 
-/** Due this soon counts as due: a follow-up for it would cost more than it saves. */
-const SOON_MS = 1_000
-/** An unlimited policy remembers this many attempts. */
-const EVENTS_KEPT = 5
+/** Reschedules due within this time happen now; a follow-up would cost more. */
+const DUE_TOLERANCE_MS = 1_000
+/** Number of attempts kept for an unlimited policy. */
+const UNLIMITED_EVENTS_MAX = 5
 
 export interface RescheduleContext {
   readonly policy: ReschedulePolicy | null
   readonly nowMs: number
-  /** The evaluations that are carried out: what waits for one of them has its turn. */
+  /** IDs of the evaluations that are processed now. */
   readonly evaluationIds: ReadonlySet<string>
-  /** Whether an evaluation that waits for its time is still to be carried out. */
-  readonly isToCome: (evaluationId: string) => boolean
-  /** A deployment that is under way decides itself when what failed in it is replaced. */
+  /** True if an evaluation with a future `WaitUntil` is still pending. */
+  readonly isPendingEvaluation: (evaluationId: string) => boolean
+  /** Active deployment, which decides when its failed allocations are replaced. */
   readonly activeDeploymentId?: string | undefined
-  /** Of an allocation that did not fail itself: when its node fell silent. */
-  readonly failedMs?: number | undefined
+  /** Time at which the node disconnected, for an allocation that did not fail. */
+  readonly disconnectedMs?: number | undefined
 }
 
 /**
- * Whether and when an allocation is rescheduled that failed on its node, or whose node is silent,
+ * Decides whether and when an allocation is rescheduled that failed or whose node is disconnected,
  * and that was not replaced yet.
  */
 export function decideReschedule(
@@ -37,58 +37,62 @@ export function decideReschedule(
   context: RescheduleContext,
 ): RescheduleDecision {
   const { policy, nowMs, evaluationIds } = context
-  // The clock of a node, or that of an earlier leader, may have been ahead.
-  const reportedMs = context.failedMs ?? failedAtMs(row)
+  // The clock of the node or of an earlier leader may have been ahead.
+  const reportedMs = context.disconnectedMs ?? failedMsOf(row)
   const failedMs = Math.min(reportedMs, nowMs)
-  const wish = row.DesiredTransition
-  if (wish?.ForceReschedule === true && row.ClientStatus === 'failed') return { when: 'now' }
-  if (policy === null || !mayReschedule(row, policy, failedMs)) return { when: 'never' }
-  const isHeld = (row.DeploymentID ?? '') !== '' && row.DeploymentID === context.activeDeploymentId
-  if (isHeld && wish?.Reschedule !== true) return { when: 'held' }
+  const transition = row.DesiredTransition
+  if (transition?.ForceReschedule === true && row.ClientStatus === 'failed') return { when: 'now' }
+  if (policy === null || !hasRescheduleAttemptsLeft(row, policy, failedMs)) return { when: 'never' }
+  const isDecidedByDeployment =
+    (row.DeploymentID ?? '') !== '' && row.DeploymentID === context.activeDeploymentId
+  if (isDecidedByDeployment && transition?.Reschedule !== true) return { when: 'held' }
   const dueMs = failedMs + msFromNs(nextDelayNs(row, policy, failedMs))
   const followUpId = row.FollowupEvalID ?? ''
-  // A failure that lies ahead would begin its delay anew each time until the clock has caught up.
-  const hasWaited = reportedMs > nowMs && followUpId !== '' && !context.isToCome(followUpId)
-  const isItsTurn = hasWaited || evaluationIds.has(followUpId)
-  return isItsTurn || dueMs <= nowMs + SOON_MS ? { when: 'now' } : { when: 'later', dueMs }
+  // For a failure time in the future, the delay would restart each time until the clock catches up.
+  const hasWaited =
+    reportedMs > nowMs && followUpId !== '' && !context.isPendingEvaluation(followUpId)
+  const isFollowUp = hasWaited || evaluationIds.has(followUpId)
+  return isFollowUp || dueMs <= nowMs + DUE_TOLERANCE_MS
+    ? { when: 'now' }
+    : { when: 'later', dueMs }
 }
 
-/** Whether a group with this policy places failed ones again at all. */
-export function reschedules(policy: ReschedulePolicy | null): policy is ReschedulePolicy {
+/** True if the policy allows rescheduling at all. */
+export function isReschedulingEnabled(policy: ReschedulePolicy | null): policy is ReschedulePolicy {
   return policy !== null && (policy.Unlimited || policy.Attempts > 0)
 }
 
-/** Whether the policy leaves it another attempt. */
-export function mayReschedule(
+/** True if the policy allows another attempt. */
+export function hasRescheduleAttemptsLeft(
   row: AllocationRow,
   policy: ReschedulePolicy,
   failedMs: number,
 ): boolean {
   if (policy.Unlimited) return true
-  if (!reschedules(policy)) return false
+  if (!isReschedulingEnabled(policy)) return false
   const events = eventsOf(row)
   if (events.length === 0) return true
   const recent = recentEvents(events, policy, failedMs)
   return recent.length < policy.Attempts && nextDelayNs(row, policy, failedMs) < policy.Interval
 }
 
-/** The time to wait after this failure, from the waits before it. */
+/** Delay after this failure, computed from the previous delays. */
 export function nextDelayNs(
   row: AllocationRow,
   policy: ReschedulePolicy,
-  failedMs = failedAtMs(row),
+  failedMs = failedMsOf(row),
 ): number {
   const events = eventsOf(row)
   const last = events.at(-1)
   if (last === undefined) return policy.Delay
-  const delay = grownDelayNs(events, policy)
+  const delay = increasedDelayNs(events, policy)
   if (policy.MaxDelay <= 0 || delay <= policy.MaxDelay) return delay
-  // At the cap, an allocation that ran longer than the cap begins anew.
-  const ranNs = nsFromMs(failedMs) - last.RescheduleTime
-  return ranNs > policy.MaxDelay ? policy.Delay : policy.MaxDelay
+  // At the maximum delay, an allocation that ran longer than it resets to the initial delay.
+  const runTimeNs = nsFromMs(failedMs) - last.RescheduleTime
+  return runTimeNs > policy.MaxDelay ? policy.Delay : policy.MaxDelay
 }
 
-function grownDelayNs(events: readonly RescheduleEvent[], policy: ReschedulePolicy): number {
+function increasedDelayNs(events: readonly RescheduleEvent[], policy: ReschedulePolicy): number {
   const last = events.at(-1)?.Delay ?? policy.Delay
   const before = events.at(-2)?.Delay
   switch (policy.DelayFunction) {
@@ -96,16 +100,16 @@ function grownDelayNs(events: readonly RescheduleEvent[], policy: ReschedulePoli
       return last * 2
     case 'fibonacci': {
       if (before === undefined) return policy.Delay
-      const hasBegunAnew = before === policy.MaxDelay && last === policy.Delay
-      return hasBegunAnew ? last : last + before
+      const wasReset = before === policy.MaxDelay && last === policy.Delay
+      return wasReset ? last : last + before
     }
     default:
       return policy.Delay
   }
 }
 
-/** When the last of its tasks ended, or when it was last written if no task ever began. */
-function failedAtMs(row: AllocationRow): number {
+/** End time of the last task, or the time of the last update if no task started. */
+function failedMsOf(row: AllocationRow): number {
   const ends = Object.values(row.TaskStates ?? {})
     .map((state) => state.FinishedAt ?? ZERO_TIME)
     .filter((time) => time !== ZERO_TIME)
@@ -114,15 +118,17 @@ function failedAtMs(row: AllocationRow): number {
   return ends.length === 0 ? msFromNs(row.ModifyTime) : Math.max(...ends)
 }
 
-/** What the replacement of a failed allocation remembers of those before it. */
-export function trackerAfter(
+/** Reschedule tracker of the replacement of a failed allocation. */
+export function nextTracker(
   row: AllocationRow,
   policy: ReschedulePolicy | null,
   nowMs: number,
 ): RescheduleTracker {
   const events = eventsOf(row)
   const limited = policy !== null && policy.Attempts > 0
-  const kept = limited ? recentEvents(events, policy, failedAtMs(row)) : events.slice(-EVENTS_KEPT)
+  const kept = limited
+    ? recentEvents(events, policy, failedMsOf(row))
+    : events.slice(-UNLIMITED_EVENTS_MAX)
   const event: RescheduleEvent = {
     RescheduleTime: nsFromMs(nowMs),
     PrevAllocID: row.ID,
@@ -132,13 +138,16 @@ export function trackerAfter(
   return { Events: [...kept, event], LastReschedule: 'ok' }
 }
 
-/** No node was found: noted on the old allocation, which stays to be tried again. */
-export function trackerAfterFailure(row: AllocationRow): RescheduleTracker {
+/**
+ * Reschedule tracker of an allocation whose replacement could not be placed; it will be tried
+ * again.
+ */
+export function trackerWithoutPlacement(row: AllocationRow): RescheduleTracker {
   return { Events: [...eventsOf(row)], LastReschedule: 'failed to place' }
 }
 
-/** Nodes on which it failed before: avoided, not excluded. */
-export function penaltyNodes(row: AllocationRow): ReadonlySet<string> {
+/** Nodes on which the allocation failed before; they get a score penalty but are not excluded. */
+export function penaltyNodeIds(row: AllocationRow): ReadonlySet<string> {
   return new Set([row.NodeID, ...eventsOf(row).map((event) => event.PrevNodeID)])
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../../../test/build/data-directory.ts'
 import { Experiment } from '../../../test/build/experiment.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { readManifest } from './leveldb/manifest.ts'
+import { readManifest } from './leveldb/record-log.ts'
 
 const RUNS = 150
 /** More than fit into any time that is given. */
@@ -46,7 +46,7 @@ test('no single damage to any file goes unnoticed', async (t) => {
       const { warnings, log } = collectWarnings()
       runs += 1
       experiment.count(HOW[how])
-      const found = await everythingIn(copy, { log }).catch(rejectionOf)
+      const found = await everythingIn(copy, { storageLog: log }).catch(rejectionOf)
       if (found === 'rejected') {
         rejected += 1
         experiment.count('rejected storages')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  LONG_TAIL_BYTES,
-  nextPieceBytes,
-  PIECE_BYTES_MAX,
-  PIECE_BYTES_MIN,
-} from './checkpoint-pace.ts'
+  LONG_LOG_BYTES,
+  nextBatchBytes,
+  BATCH_BYTES_MAX,
+  BATCH_BYTES_MIN,
+} from './embedded-engine.ts'
 
 const KB = 1024
 
@@ -22,17 +22,17 @@ const cases = [
   },
   {
     name: 'is never larger than the limit',
-    bytes: PIECE_BYTES_MAX,
+    bytes: BATCH_BYTES_MAX,
     gather: 1,
     wait: 900,
-    next: PIECE_BYTES_MAX,
+    next: BATCH_BYTES_MAX,
   },
   {
     name: 'is never smaller than the limit',
-    bytes: PIECE_BYTES_MIN,
+    bytes: BATCH_BYTES_MIN,
     gather: 9,
     wait: 1,
-    next: PIECE_BYTES_MIN,
+    next: BATCH_BYTES_MIN,
   },
   {
     name: 'grows where gathering took no time',
@@ -46,7 +46,7 @@ const cases = [
     bytes: 1024 * KB,
     gather: 3,
     wait: 18,
-    tail: LONG_TAIL_BYTES + 1,
+    tail: LONG_LOG_BYTES + 1,
     next: 1536 * KB,
   },
   {
@@ -54,24 +54,24 @@ const cases = [
     bytes: 1024 * KB,
     gather: 3,
     wait: 33,
-    tail: LONG_TAIL_BYTES,
+    tail: LONG_LOG_BYTES,
     next: 1024 * KB,
   },
 ]
 
 for (const { name, bytes, gather, wait, tail = 0, next } of cases)
   test(`checkpoint pace: a piece ${name}`, () => {
-    const times = { gatherMs: gather, waitMs: wait }
-    assert.equal(nextPieceBytes(bytes, times, tail), next)
+    const times = { encodeMs: gather, waitMs: wait }
+    assert.equal(nextBatchBytes(bytes, times, tail), next)
   })
 
 test('checkpoint pace: a checkpoint keeps its share of a thread whose turns take 40 ms', () => {
   const msPerByte = 1 / (400 * KB)
-  let bytes = PIECE_BYTES_MIN
+  let bytes = BATCH_BYTES_MIN
   let gatherMs = 0
   for (let i = 0; i < 20; i++) {
     gatherMs = bytes * msPerByte
-    bytes = nextPieceBytes(bytes, { gatherMs, waitMs: 40 }, 0)
+    bytes = nextBatchBytes(bytes, { encodeMs: gatherMs, waitMs: 40 }, 0)
   }
   assert.ok(Math.abs(gatherMs / (gatherMs + 40) - 1 / 12) < 0.01)
 })

@@ -18,8 +18,8 @@ import {
   writeFormat,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import * as layout from './layout.ts'
-import { openEmbeddedEngine, type EmbeddedOptions } from './open-embedded-engine.ts'
+import * as layout from './row-format.ts'
+import { openEmbeddedEngine, type EmbeddedEngineOptions } from './open-embedded-engine.ts'
 
 // Each case damages a directory that was closed properly. Opening must say so and touch nothing.
 const refusals: readonly {
@@ -203,25 +203,25 @@ for (const c of refusals) {
 const logicalDamage = [
   {
     name: 'a log that begins behind the checkpoint',
-    damage: (level: ClassicLevel) => level.put('mfirst', layout.seal('mfirst', '35')),
+    damage: (level: ClassicLevel) => level.put('mfirst', layout.addChecksum('mfirst', '35')),
     says: /log entry 31 is missing/,
   },
   {
     name: 'a missing checkpoint mark',
-    damage: (level: ClassicLevel) => level.del(layout.metaKeys.checkpoint),
+    damage: (level: ClassicLevel) => level.del(layout.METADATA_KEYS.checkpoint),
     says: /the record checkpoint is missing/,
   },
   {
     name: 'an unreadable checkpoint mark',
-    damage: (level: ClassicLevel) => level.put(layout.metaKeys.checkpoint, 'garbage'),
+    damage: (level: ClassicLevel) => level.put(layout.METADATA_KEYS.checkpoint, 'garbage'),
     says: /the record checkpoint is unreadable/,
   },
   {
     name: 'a checkpoint mark of another shape',
     damage: (level: ClassicLevel) =>
       level.put(
-        layout.metaKeys.checkpoint,
-        layout.seal(layout.metaKeys.checkpoint, '{"upTo":"x"}'),
+        layout.METADATA_KEYS.checkpoint,
+        layout.addChecksum(layout.METADATA_KEYS.checkpoint, '{"upTo":"x"}'),
       ),
     says: /the record checkpoint is unreadable/,
   },
@@ -229,8 +229,8 @@ const logicalDamage = [
     name: 'a checkpoint mark that moved back',
     damage: (level: ClassicLevel) =>
       level.put(
-        layout.metaKeys.checkpoint,
-        layout.seal(layout.metaKeys.checkpoint, '{"upTo":12,"tableIndexes":{}}'),
+        layout.METADATA_KEYS.checkpoint,
+        layout.addChecksum(layout.METADATA_KEYS.checkpoint, '{"upTo":12,"tableIndexes":{}}'),
       ),
     says: /the checkpoint is at 12, but had come to 30/,
   },
@@ -248,18 +248,18 @@ for (const c of logicalDamage) {
   })
 }
 
-test('a row and a blob that were changed are refused when they are read', async (t) => {
+test('damage: changed rows and blobs are rejected on read', async (t) => {
   await assertReadRefused(t, {})
 })
 
-test('a changed row is refused when a thread reads it', async (t) => {
+test('damage: the loader thread rejects a changed row', async (t) => {
   await assertReadRefused(t, { rowThreadBytes: 0 })
 })
 
-async function assertReadRefused(t: TestContext, options: EmbeddedOptions): Promise<void> {
+async function assertReadRefused(t: TestContext, options: EmbeddedEngineOptions): Promise<void> {
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   await onDatabase(directory, async (level) => {
-    await level.put(layout.rowKey('jobs', 'job-7'), layout.seal('another key', 'text'))
+    await level.put(layout.rowKey('jobs', 'job-7'), layout.addChecksum('another key', 'text'))
     await level.put(layout.blobKey('blob-3'), 'xx')
   })
   const engine = await openEmbeddedEngine(directory, options)
@@ -273,7 +273,7 @@ test('damage to log entries before the checkpoint is refused when they are read'
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   await changeByte(await logFile(directory, 1), 3_000)
   const engine = await openEmbeddedEngine(directory)
-  assert.equal(engine.opened.lastIndex, 40)
+  assert.equal(engine.initialPosition.lastIndex, 40)
   await assert.rejects(contentOf(engine.read(1)), {
     kind: 'storage-corrupt',
     message: /is damaged: the file \d+\.log at byte \d+: a checksum does not match\./,
@@ -311,7 +311,7 @@ for (const c of backlogDamage)
     const wanted = await everythingIn(directory)
     await c.damage(directory)
     const { warnings, log } = collectWarnings()
-    const found = await everythingIn(directory, { log })
+    const found = await everythingIn(directory, { storageLog: log })
     assert.deepEqual(neededOf(found), neededOf(wanted))
     assert.ok(found.opened.firstIndex > 11 && found.opened.firstIndex <= 31)
     assert.equal(found.entries[0]?.index, found.opened.firstIndex)
@@ -323,7 +323,7 @@ for (const c of backlogDamage)
     assert.equal((await everythingIn(directory)).opened.lastIndex, 41)
   })
 
-test('a power cut at any byte of the log leaves whole appends only', async (t) => {
+test('damage: a power cut at any byte of the log leaves only complete appends', async (t) => {
   const directory = await temporaryDirectory(t)
   const engine = await openEmbeddedEngine(directory)
   const appends = [[1], [2, 3, 4], [5, 6], [7]]
@@ -338,7 +338,7 @@ test('a power cut at any byte of the log leaves whole appends only', async (t) =
     await fs.cp(directory, copy, { recursive: true })
     await tear(await logFile(copy, -1), length)
     const again = await openEmbeddedEngine(copy)
-    const { lastIndex } = again.opened
+    const { lastIndex } = again.initialPosition
     seen.add(lastIndex)
     assert.ok(ends.includes(lastIndex), `cut at ${length}`)
     assert.equal((await contentOf(again.read(1))).length, lastIndex)
@@ -364,19 +364,19 @@ function* range(from: number, to: number, step: number): Generator<number> {
   for (let at = from; at < to; at += step) yield at
 }
 
-test('a new file of the log that a power cut left without its head is begun again', async (t) => {
+test('damage: a segment without header after a power cut is recreated', async (t) => {
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   const wanted = await everythingIn(directory)
   await fs.writeFile(join(directory, 'log', '0000000000000041.log'), Buffer.alloc(40))
   assert.deepEqual(await everythingIn(directory), wanted)
   await fs.writeFile(join(directory, 'log', '0000000000000041.log'), '')
-  const engine = await openEmbeddedEngine(directory, { fileBytesMax: 1 })
+  const engine = await openEmbeddedEngine(directory, { segmentBytesMax: 1 })
   await engine.append([aLogEntry(41)])
   assert.equal((await contentOf(engine.read(1))).length, 31)
   await engine.close()
 })
 
-test('blobs that a crash kept from the database are put from the log', async (t) => {
+test('damage: blobs missing after a crash are restored from the log', async (t) => {
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   const wanted = await everythingIn(directory)
   await onDatabase(directory, async (level) => {

@@ -2,46 +2,48 @@ import { constants } from 'node:fs'
 import { access, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { findLockHolder } from './directory-lock.ts'
-import { syncFolder, writeDurably } from './durable-file.ts'
-import { seal, unseal } from './layout.ts'
-import type { WalLength } from './leveldb/inspect-database.ts'
-import { codeOf, storageFault } from './storage-faults.ts'
+import { findRecordLockHolder } from '@reeve/kit/proc-locks.ts'
+import { fsyncDirectory, replaceFile } from '../durable-file.ts'
+import { addChecksum, stripChecksum } from './row-format.ts'
+import type { WalPosition } from './leveldb/verify-database.ts'
+import { errorCode, storageFault } from './storage-faults.ts'
 
 /**
- * Changes when a program that knows only the old layout would misread the new one. 2: a commit may
- * refer to the text of the row before (decision 0004). 3: the log is in files of its own (0003).
+ * Incremented when older programs would misread the new layout. 2: a commit may refer to the JSON
+ * of the previous row (decision 0004). 3: the log is stored in separate files (0003).
  */
-export const FORMAT_VERSION = 3
-/** The first format whose log is not in the database. */
+export const STORAGE_FORMAT = 3
+/** First format with the log outside of the database. */
 export const LOG_FILES_FORMAT = 3
-const OLDEST_FORMAT_READ = 1
-/** Opening writes a few small files. With less free space than this it would fail halfway. */
+const OLDEST_SUPPORTED_FORMAT = 1
+/** Opening writes a few small files and would fail halfway with less free space. */
 const FREE_BYTES_MIN = 512 * 1024
 
-/** Where things are in a data directory. See README.md. */
+/** Paths within a data directory. See README.md. */
 export interface DataPaths {
   readonly root: string
-  /** Says whose directory this is, its format, and whether it was ever completed. */
+  /** Identifies the product, the format and whether creation was completed. */
   readonly format: string
-  /** How far the log had come at the last checkpoint or closing: it must reach at least there. */
-  readonly reached: string
-  readonly level: string
+  /**
+   * High-water mark: last log index at the last checkpoint or shutdown. A shorter log is damaged.
+   */
+  readonly highWaterMark: string
+  readonly database: string
   readonly log: string
-  /** Files that are being given back to the disk. */
+  /** Retired files that are being truncated and removed. */
   readonly removed: string
-  /** Space that is given back when the disk is full. */
+  /** Reserved space that is released when the disk is full. */
   readonly reserve: string
 }
 
-export interface Reached {
+export interface HighWaterMark {
   readonly lastIndex: number
   readonly upTo: number
-  /** How long the database's newest write-ahead log was at closing. 0 when that is not known. */
-  readonly wal: WalLength
+  /** Length of the newest write-ahead log at shutdown; 0 if unknown. */
+  readonly wal: WalPosition
 }
 
-export const NOTHING_REACHED: Reached = {
+export const EMPTY_HIGH_WATER_MARK: HighWaterMark = {
   lastIndex: 0,
   upTo: 0,
   wal: { number: 0, bytes: 0 },
@@ -52,8 +54,8 @@ export function dataPathsOf(directory: string): DataPaths {
   return {
     root,
     format: join(root, 'FORMAT'),
-    reached: join(root, 'REACHED'),
-    level: join(root, 'level'),
+    highWaterMark: join(root, 'REACHED'),
+    database: join(root, 'level'),
     log: join(root, 'log'),
     removed: join(root, 'removed'),
     reserve: join(root, 'RESERVE'),
@@ -61,67 +63,72 @@ export function dataPathsOf(directory: string): DataPaths {
 }
 
 /**
- * `absent` and `empty`: ours to fill. `unfinished`: ours, but its creation never ended and nothing
- * was ever acknowledged in it. `ready`: holds data.
+ * `absent` and `empty`: may be initialized. `unfinished`: creation was interrupted and nothing was
+ * ever acknowledged. `ready`: contains data.
  */
 export type DirectoryState = 'absent' | 'empty' | 'unfinished' | 'ready'
 
-/** Looks at a directory without touching it. Refuses one that is not ours or not of our format. */
-export async function examineDirectory(paths: DataPaths): Promise<DirectoryState> {
+/**
+ * Inspects a directory without changing it. Rejects directories of other programs and of
+ * unsupported formats.
+ */
+export async function inspectDirectory(paths: DataPaths): Promise<DirectoryState> {
   const found = await stat(paths.root).catch(ifMissing)
   if (found === undefined) return 'absent'
   if (!found.isDirectory()) {
     throw storageFault('storage-foreign', `${paths.root} is not a directory.`)
   }
-  // A mounted file system brings this folder along; it is nobody's data.
+  // Present in the root of a mounted file system.
   const names = (await readdir(paths.root)).filter((name) => name !== 'lost+found')
   if (!names.includes('FORMAT')) return stateWithoutFormat(paths, names)
-  const state = stateIn(paths, await readFile(paths.format, 'utf8'))
-  // Creation writes REACHED when the database is there, and only then calls the directory ready.
+  const state = parseState(paths, await readFile(paths.format, 'utf8'))
+  // Creation writes REACHED after the database exists and marks the directory ready last.
   const ready = state === 'ready' || names.includes('REACHED')
-  if (ready && !names.includes('REACHED')) throw damaged(paths, 'the file REACHED is missing')
-  if (ready && !names.includes('level')) throw damaged(paths, 'the folder level is missing')
+  if (ready && !names.includes('REACHED'))
+    throw corruptDirectory(paths, 'the file REACHED is missing')
+  if (ready && !names.includes('level'))
+    throw corruptDirectory(paths, 'the folder level is missing')
   const hasLog = names.includes('log') || (await readFormat(paths)) < LOG_FILES_FORMAT
-  if (ready && !hasLog) throw damaged(paths, 'the folder log is missing')
+  if (ready && !hasLog) throw corruptDirectory(paths, 'the folder log is missing')
   return ready ? 'ready' : 'unfinished'
 }
 
-function stateIn(paths: DataPaths, text: string): DirectoryState {
-  const { reeve, format, state } = parseFormat(paths, text)
+function parseState(paths: DataPaths, text: string): DirectoryState {
+  const { reeve, format, state } = parseFormatFile(paths, text)
   if (reeve === undefined) {
     throw storageFault(
       'storage-foreign',
       `${paths.format} was not written by Reeve: the directory belongs to something else.`,
     )
   }
-  if (!isFormatRead(format)) throw versionFault(paths, format)
-  if (state !== 'ready' && state !== 'unfinished') throw unreadable(paths.format)
+  if (!isSupportedFormat(format)) throw versionFault(paths, format)
+  if (state !== 'ready' && state !== 'unfinished') throw unreadableFile(paths.format)
   return state
 }
 
-/** Whether this program reads what is written in a format. */
-export function isFormatRead(format: unknown): format is number {
+/** True if this program can read the format. */
+export function isSupportedFormat(format: unknown): format is number {
   if (typeof format !== 'number' || !Number.isInteger(format)) return false
-  return format >= OLDEST_FORMAT_READ && format <= FORMAT_VERSION
+  return format >= OLDEST_SUPPORTED_FORMAT && format <= STORAGE_FORMAT
 }
 
-function parseFormat(paths: DataPaths, text: string): Record<string, unknown> {
+function parseFormatFile(paths: DataPaths, text: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text)
     if (typeof parsed === 'object' && parsed !== null) return { ...parsed }
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown
   }
-  throw unreadable(paths.format)
+  throw unreadableFile(paths.format)
 }
 
 function versionFault(paths: DataPaths, format: unknown): Error {
-  if (typeof format !== 'number') return unreadable(paths.format)
-  const newer = format > FORMAT_VERSION
+  if (typeof format !== 'number') return unreadableFile(paths.format)
+  const newer = format > STORAGE_FORMAT
   return storageFault(
     'storage-version',
     `The data directory ${paths.root} has format ${format}, ` +
-      `this program reads formats ${OLDEST_FORMAT_READ} to ${FORMAT_VERSION}. ` +
+      `this program reads formats ${OLDEST_SUPPORTED_FORMAT} to ${STORAGE_FORMAT}. ` +
       (newer
         ? 'A newer Reeve wrote it: start that version, or restore a backup made by this one.'
         : 'An older Reeve wrote it: upgrade through the versions in between, as their notes say.'),
@@ -129,43 +136,46 @@ function versionFault(paths: DataPaths, format: unknown): Error {
 }
 
 function stateWithoutFormat(paths: DataPaths, names: readonly string[]): DirectoryState {
-  const rest = names.filter((name) => name !== 'FORMAT.tmp')
-  if (rest.length === 0) return 'empty'
-  if (rest.includes('level')) throw damaged(paths, 'the file FORMAT is missing')
+  const otherNames = names.filter((name) => name !== 'FORMAT.tmp')
+  if (otherNames.length === 0) return 'empty'
+  if (otherNames.includes('level')) throw corruptDirectory(paths, 'the file FORMAT is missing')
   throw storageFault(
     'storage-foreign',
-    `The directory ${paths.root} holds files that are not Reeve's: ${rest.slice(0, 3).join(', ')}.`,
+    `The directory ${paths.root} holds files that are not Reeve's: ${otherNames.slice(0, 3).join(', ')}.`,
   )
 }
 
-/** Refuses a directory that another process uses. */
+/** Rejects a directory that is in use by another process. */
 export async function assertUnlocked(paths: DataPaths): Promise<void> {
-  const holder = await findLockHolder(join(paths.level, 'LOCK'))
+  const holder = await findLockHolder(join(paths.database, 'LOCK'))
   if (holder !== undefined) throw lockedFault(paths, `process ${holder}`)
 }
 
-export function lockedFault(paths: DataPaths, holder: string): Error {
+export function lockedFault(paths: DataPaths, user: string): Error {
   return storageFault(
     'storage-locked',
-    `The data directory ${paths.root} is in use by ${holder}. Nothing was changed.`,
+    `The data directory ${paths.root} is in use by ${user}. Nothing was changed.`,
   )
 }
 
-/** Refuses before anything is written: a failure halfway would leave traces. */
+/**
+ * Checks permissions before anything is written, because a failure halfway would leave files
+ * behind.
+ */
 export async function assertWritable(paths: DataPaths, state: DirectoryState): Promise<void> {
   const { R_OK, W_OK, X_OK } = constants
   if (state === 'absent') {
-    await access(await nearestExisting(paths.root), W_OK | X_OK)
+    await access(await nearestExistingPath(paths.root), W_OK | X_OK)
     return
   }
   await access(paths.root, R_OK | W_OK | X_OK)
   if (state !== 'ready') return
-  await access(paths.level, R_OK | W_OK | X_OK)
-  await access(join(paths.level, 'LOCK'), R_OK | W_OK).catch(ifMissing)
+  await access(paths.database, R_OK | W_OK | X_OK)
+  await access(join(paths.database, 'LOCK'), R_OK | W_OK).catch(ifMissing)
   await access(paths.log, R_OK | W_OK | X_OK).catch(ifMissing)
 }
 
-/** `bytes`: what opening is known to write. */
+/** `bytes`: the amount that opening will write. */
 export async function assertSpace(paths: DataPaths, bytes: number): Promise<void> {
   const free = await freeBytes(paths)
   if (free >= bytes + FREE_BYTES_MIN) return
@@ -176,56 +186,59 @@ export async function assertSpace(paths: DataPaths, bytes: number): Promise<void
   )
 }
 
-/** What may still be written; without limit where a file system does not say how large it is. */
+/** Free bytes; infinite if the file system does not report its size. */
 export async function freeBytes(paths: DataPaths): Promise<number> {
-  const disk = await statfs(await nearestExisting(paths.root))
+  const disk = await statfs(await nearestExistingPath(paths.root))
   return disk.blocks === 0 ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize
 }
 
-async function nearestExisting(path: string): Promise<string> {
+async function nearestExistingPath(path: string): Promise<string> {
   if (path === dirname(path) || (await stat(path).catch(ifMissing)) !== undefined) return path
-  return await nearestExisting(dirname(path))
+  return await nearestExistingPath(dirname(path))
 }
 
-/** Makes the directory itself, durably, and marks it as begun. */
-export async function beginDirectory(paths: DataPaths): Promise<void> {
-  await makeFolder(paths.root)
+/** Creates the directory durably and marks it as unfinished. */
+export async function createUnfinished(paths: DataPaths): Promise<void> {
+  await makeDirectory(paths.root)
   await writeFormat(paths, 'unfinished')
 }
 
 /**
- * Makes a folder, and those above it, with durable names. Not by the runtime's own recursion, which
- * never ends where a file system refuses new names with "no such file" (as /proc does).
+ * Creates a directory and its parents with durable names. The recursive mkdir of the runtime never
+ * returns if a file system rejects new names with ENOENT (as /proc does).
  */
-async function makeFolder(path: string): Promise<void> {
+async function makeDirectory(path: string): Promise<void> {
   const parent = dirname(path)
   if ((await stat(path).catch(ifMissing)) !== undefined) return
-  await makeFolder(parent)
+  await makeDirectory(parent)
   await mkdir(path, { mode: 0o700 }).catch((thrown: unknown) => {
-    if (codeOf(thrown) === 'EEXIST') return // by another process, meanwhile
-    if (codeOf(thrown) !== 'ENOENT') throw thrown
+    if (errorCode(thrown) === 'EEXIST') return // created by another process meanwhile
+    if (errorCode(thrown) !== 'ENOENT') throw thrown
     throw storageFault('storage-unwritable', `The directory ${path} cannot be made.`)
   })
-  await syncFolder(parent)
+  await fsyncDirectory(parent)
 }
 
-/** Marks the directory as complete: from now on an empty database in it is a loss. */
-export async function completeDirectory(paths: DataPaths): Promise<void> {
+/**
+ * Marks the directory ready. From then on a missing database is reported as damage instead of being
+ * created.
+ */
+export async function markReady(paths: DataPaths): Promise<void> {
   await writeFormat(paths, 'ready')
 }
 
 /**
- * From now on the directory is written in today's format: a program that would misread it is told
- * so. Before anything is written, and after everything that is there was found in order.
+ * Marks the directory with the current format, so that older programs reject it. Called after
+ * everything was verified and before anything is written.
  */
 export async function upgradeFormat(paths: DataPaths): Promise<void> {
-  if ((await readFormat(paths)) !== FORMAT_VERSION) await writeFormat(paths, 'ready')
+  if ((await readFormat(paths)) !== STORAGE_FORMAT) await writeFormat(paths, 'ready')
 }
 
-/** The format that a directory says it has. */
+/** Format recorded in a directory. */
 export async function readFormat(paths: DataPaths): Promise<number> {
-  const { format } = parseFormat(paths, await readFile(paths.format, 'utf8'))
-  if (!isFormatRead(format)) throw versionFault(paths, format)
+  const { format } = parseFormatFile(paths, await readFile(paths.format, 'utf8'))
+  if (!isSupportedFormat(format)) throw versionFault(paths, format)
   return format
 }
 
@@ -234,45 +247,45 @@ async function writeFormat(
   state: 'unfinished' | 'ready',
   version?: string,
 ): Promise<void> {
-  // A version that is undefined is left out.
-  const content = { reeve: 'embedded storage', format: FORMAT_VERSION, state, version }
-  await writeDurably(paths.format, `${JSON.stringify(content)}\n`)
+  // JSON.stringify omits an undefined version.
+  const content = { reeve: 'embedded storage', format: STORAGE_FORMAT, state, version }
+  await replaceFile(paths.format, `${JSON.stringify(content)}\n`)
 }
 
-/** The version of the program that wrote last; undefined where none was recorded. */
-export async function readWriter(paths: DataPaths): Promise<string | undefined> {
-  const { version } = parseFormat(paths, await readFile(paths.format, 'utf8'))
+/** Version of the program that wrote last; undefined if none was recorded. */
+export async function readWriterVersion(paths: DataPaths): Promise<string | undefined> {
+  const { version } = parseFormatFile(paths, await readFile(paths.format, 'utf8'))
   return typeof version === 'string' ? version : undefined
 }
 
 /** Records the version of the program that writes from now on. */
-export async function writeWriter(paths: DataPaths, version: string): Promise<void> {
+export async function writeWriterVersion(paths: DataPaths, version: string): Promise<void> {
   await writeFormat(paths, 'ready', version)
 }
 
-export async function writeReached(paths: DataPaths, reached: Reached): Promise<void> {
-  await writeDurably(paths.reached, seal('REACHED', JSON.stringify(reached)))
+export async function writeHighWaterMark(paths: DataPaths, reached: HighWaterMark): Promise<void> {
+  await replaceFile(paths.highWaterMark, addChecksum('REACHED', JSON.stringify(reached)))
 }
 
-export async function readReached(paths: DataPaths): Promise<Reached> {
-  const text = await readFile(paths.reached, 'utf8')
+export async function readHighWaterMark(paths: DataPaths): Promise<HighWaterMark> {
+  const text = await readFile(paths.highWaterMark, 'utf8')
   try {
-    const reached: unknown = JSON.parse(unseal('REACHED', text))
-    if (isReached(reached)) return reached
+    const reached: unknown = JSON.parse(stripChecksum('REACHED', text))
+    if (isHighWaterMark(reached)) return reached
   } catch (thrown) {
-    throw unreadable(paths.reached, thrown)
+    throw unreadableFile(paths.highWaterMark, thrown)
   }
-  throw unreadable(paths.reached)
+  throw unreadableFile(paths.highWaterMark)
 }
 
-function isReached(value: unknown): value is Reached {
+function isHighWaterMark(value: unknown): value is HighWaterMark {
   const { lastIndex, upTo, wal } = Object(value)
   const { number, bytes } = Object(wal)
   return [lastIndex, upTo, number, bytes].every(Number.isSafeInteger)
 }
 
-/** The directory is ours, but not what we left. */
-export function damaged(paths: DataPaths, what: string, cause?: unknown): Error {
+/** Fault for a directory of this product with unexpected content. */
+export function corruptDirectory(paths: DataPaths, what: string, cause?: unknown): Error {
   return storageFault(
     'storage-corrupt',
     `The data directory ${paths.root} is damaged: ${what}.`,
@@ -280,12 +293,73 @@ export function damaged(paths: DataPaths, what: string, cause?: unknown): Error 
   )
 }
 
-function unreadable(path: string, cause?: unknown): Error {
-  const why = cause === undefined ? '' : ` (${errorMessage(cause)})`
-  return storageFault('storage-corrupt', `The file ${path} is unreadable${why}.`, { cause })
+function unreadableFile(path: string, cause?: unknown): Error {
+  const reason = cause === undefined ? '' : ` (${errorMessage(cause)})`
+  return storageFault('storage-corrupt', `The file ${path} is unreadable${reason}.`, { cause })
 }
 
 function ifMissing(thrown: unknown): undefined {
-  if (codeOf(thrown) === 'ENOENT') return undefined
+  if (errorCode(thrown) === 'ENOENT') return undefined
   throw thrown
+}
+
+/**
+ * Process ID of the holder of the database lock; undefined if none is visible. The database has its
+ * own lock, but trying it has side effects: it first renames the LOG file of the holder, and a
+ * second attempt in the same process even drops the first lock (closing any descriptor of a file
+ * releases all locks of the process on it). So the kernel's lock table is checked first. Without
+ * such a table, or if the holder is in another PID namespace, the database's own lock still
+ * protects.
+ */
+export async function findLockHolder(lockFile: string): Promise<number | undefined> {
+  const [table, file] = await Promise.all([
+    readFile('/proc/locks', 'utf8').catch(() => ''), // no Linux: no table
+    stat(lockFile, { bigint: true }).catch(undefinedIfMissing),
+  ])
+  return file === undefined ? undefined : findRecordLockHolder(table, file)
+}
+
+function undefinedIfMissing(thrown: unknown): undefined {
+  if (errorCode(thrown) === 'ENOENT') return undefined
+  throw thrown
+}
+
+interface VersionLog {
+  warn(fields: object, message: string): void
+}
+
+/**
+ * Records the version of the program that writes to a storage and warns if an older one follows a
+ * newer one. That is allowed within one storage format, but rows may have fields that the older
+ * version does not know.
+ */
+export async function recordWriterVersion(
+  paths: DataPaths,
+  version: string,
+  log: VersionLog | undefined,
+): Promise<void> {
+  const previous = await readWriterVersion(paths)
+  if (previous === version) return
+  if (previous !== undefined && isOlder(version, previous))
+    log?.warn(
+      { before: previous, version },
+      `the storage was last written by Reeve ${previous}, and this is the older ${version}: it does ` +
+        'not know what that version added, and drops it from rows that it changes. Start ' +
+        `${previous} again, or restore a backup that ${version} made`,
+    )
+  await writeWriterVersion(paths, version)
+}
+
+/** Compares versions like 1.10.0 and 1.9.3-rc.1 by their numbers; a pre-release is older. */
+export function isOlder(version: string, other: string): boolean {
+  const [a, b] = [parseVersion(version), parseVersion(other)]
+  const differing = a.numbers.findIndex((number, i) => number !== b.numbers[i])
+  if (differing === -1) return a.isPreRelease && !b.isPreRelease
+  return (a.numbers[differing] ?? 0) < (b.numbers[differing] ?? 0)
+}
+
+function parseVersion(version: string) {
+  const [release = '', ...rest] = version.split('-')
+  const numbers = release.split('.').map((part) => Number.parseInt(part, 10) || 0)
+  return { numbers: [...numbers, 0, 0, 0].slice(0, 3), isPreRelease: rest.length > 0 }
 }

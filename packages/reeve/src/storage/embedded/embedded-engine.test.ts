@@ -12,7 +12,7 @@ import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 storageEngineSuite('embedded', (t) => embeddedHome(t))
 // So small a buffer that log files and tables change all the time; a thread reads the rows.
-const SMALL = { writeBufferBytes: 64 * 1024, fileBytesMax: 2 * 1024, rowThreadBytes: 0 }
+const SMALL = { writeBufferBytes: 64 * 1024, segmentBytesMax: 2 * 1024, rowThreadBytes: 0 }
 storageEngineSuite('embedded (with many small files)', (t) => embeddedHome(t, SMALL))
 
 test('an engine that is closed while a thread reads its rows ends the thread', async (t) => {

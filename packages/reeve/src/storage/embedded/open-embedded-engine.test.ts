@@ -19,7 +19,7 @@ import {
   writeFormat,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import * as layout from './layout.ts'
+import * as layout from './row-format.ts'
 import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 test('a directory is refused while another process uses it, and no longer', async (t) => {
@@ -122,7 +122,7 @@ async function putLogIntoDatabase(directory: string): Promise<void> {
   await onDatabase(directory, async (level) => {
     for (const { index, timeMs, text } of entries) {
       const key = layout.logKey(index)
-      const sealed = layout.seal(`${key}${timeMs}:`, text)
+      const sealed = layout.addChecksum(`${key}${timeMs}:`, text)
       await level.put(key, `${sealed.slice(0, 8)}${timeMs}:${text}`)
     }
   })
@@ -148,7 +148,7 @@ test('a file in the place of the directory, or above it, is refused', async (t) 
   assert.equal(await fs.readFile(file, 'utf8'), 'text')
 })
 
-test('a directory is made with its parents, closed to others', async (t) => {
+test('a directory is created with its parents and private permissions', async (t) => {
   const directory = join(await temporaryDirectory(t), 'a', 'b')
   await (await openEmbeddedEngine(directory)).close()
   assert.equal((await fs.stat(directory)).mode & 0o777, 0o700)
@@ -181,7 +181,7 @@ for (const c of halfMade) {
     await engine.append([aLogEntry(1)])
     await engine.close()
     const again = await openEmbeddedEngine(directory)
-    assert.equal(again.opened.lastIndex, 1)
+    assert.equal(again.initialPosition.lastIndex, 1)
     await again.close()
   })
 }
@@ -243,13 +243,13 @@ test('a full disk fails the append and loses nothing that was acknowledged', asy
   assert.ok(!existsSync(join(disk, 'new')))
   await fs.rm(ballast)
   engine = await openEmbeddedEngine(directory)
-  const { lastIndex } = engine.opened
+  const { lastIndex } = engine.initialPosition
   assert.ok(lastIndex === acknowledged || lastIndex === acknowledged + 1)
   await engine.append([aLogEntry(lastIndex + 1)])
   await engine.close()
 })
 
-test('a disk that is full of what was removed is not too full to open', async (t) => {
+test('a disk filled by retired files can be opened', async (t) => {
   const disk = await aSmallDisk(t, '6m')
   if (disk === undefined) {
     t.skip('mounting a small file system needs root')

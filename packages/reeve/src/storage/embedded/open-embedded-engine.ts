@@ -1,101 +1,118 @@
-import type { CheckpointMark, EnginePosition, LogEntry } from '../../state/index.ts'
+import type { CheckpointPosition, EnginePosition, LogEntry } from '../../state/index.ts'
 import * as data from './data-directory.ts'
-import { openDatabase, ROW_THREAD_BYTES, WRITE_BUFFER_BYTES } from './database.ts'
-import { blobOperation, EmbeddedEngine, metaOperation } from './embedded-engine.ts'
-import * as layout from './layout.ts'
-import { DamagedDatabase, inspectDatabase } from './leveldb/inspect-database.ts'
-import type { TableEntry } from './leveldb/manifest.ts'
-import { inspectLog, type InspectedLog } from './log/inspect-log.ts'
-import { DamagedLog } from './log/log-file.ts'
-import { LogFiles, type LogFilesOptions } from './log/log-files.ts'
-import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
-import { clearRemoved, RemovedFiles } from './removed-files.ts'
-import { Reserve } from './reserve.ts'
+import { openDatabase, LOADER_THREAD_MIN_BYTES, WRITE_BUFFER_BYTES } from './row-database.ts'
+import { blobOperation, EmbeddedEngine, metadataOperation } from './embedded-engine.ts'
+import * as layout from './row-format.ts'
+import { CorruptDatabaseError, verifyDatabase } from './leveldb/verify-database.ts'
+import type { TableEntry } from './leveldb/record-log.ts'
+import { scanLog, type LogScan, CorruptLogError } from './log/segment.ts'
+import { SegmentedLog, type SegmentedLogOptions } from './log/segmented-log.ts'
+import { deleteDatabaseLog, verifyDatabaseLog, moveDatabaseLog } from './log/move-log.ts'
+import { clearRetired, FileReaper } from './file-reaper.ts'
+import { DiskReserve } from './reserve.ts'
 import { toStorageFault } from './storage-faults.ts'
-import { recordWriter } from './writer-version.ts'
-import { assertReached, readPosition, type Stored } from './stored-position.ts'
+import { recordWriterVersion } from './data-directory.ts'
+import { assertNotBehind, readPosition, type OpenStorage } from './stored-position.ts'
 
-export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax' | 'disk'> {
-  /** Where it reports what an operator should know of although nothing is wrong. */
-  readonly log?: StorageLog
-  /** How much the database gathers in memory before it sorts it into a table. */
+export interface EmbeddedEngineOptions extends Pick<
+  SegmentedLogOptions,
+  'segmentBytesMax' | 'disk'
+> {
+  /** Receives warnings for operators. */
+  readonly storageLog?: StorageLog
+  /** Size of the write buffer of the database. */
   readonly writeBufferBytes?: number
-  /** From how many bytes of rows on a thread reads them at a start. */
+  /** Size of the rows from which a loader thread is used at start. */
   readonly rowThreadBytes?: number
-  /** The version of this program, which is recorded. */
+  /** Version of this program, which is recorded. */
   readonly version?: string
-  /** Space that is kept for a full disk; none unless given. */
+  /** Size of the disk reserve; 0 by default. */
   readonly reserveBytes?: number
-  /** The disk is full: the reserve is given back before anything is written. */
+  /** True if the disk is full: the reserve is released before anything is written. */
   readonly usesReserve?: boolean
 }
 
-/** Takes what the storage reports. */
+/** Logger of the storage. */
 export interface StorageLog {
   warn(fields: object, message: string): void
 }
 
 /**
- * Opens the storage in a directory, creating both when they are not there. Rejects with a Fault
- * that says what is wrong and what to do (`storage-corrupt`, `-version`, `-locked`, `-unwritable`,
- * `-full`, `-foreign`, `-failed`), and then leaves the directory as it was.
+ * Opens or creates the storage in a directory. Rejects with a Fault that states problem and remedy
+ * (`storage-corrupt`, `-version`, `-locked`, `-unwritable`, `-full`, `-foreign`, `-failed`) and
+ * leaves the directory unchanged in that case.
  */
 export async function openEmbeddedEngine(
   directory: string,
-  options: EmbeddedOptions = {},
+  options: EmbeddedEngineOptions = {},
 ): Promise<EmbeddedEngine> {
   const paths = data.dataPathsOf(directory)
-  assertNotHere(paths)
-  openHere.add(paths.root)
+  assertNotOpenHere(paths)
+  openDirectories.add(paths.root)
   try {
-    return await openAt(paths, options)
+    return await openDirectory(paths, options)
   } catch (thrown) {
-    openHere.delete(paths.root)
+    openDirectories.delete(paths.root)
     throw toStorageFault(thrown, paths.root, 'opening it')
   }
 }
 
-/** Rejects with `storage-locked` when somebody has the storage in a directory open. */
+/** Rejects with `storage-locked` if the storage is open in any process. */
 export async function assertUnused(directory: string): Promise<void> {
   const paths = data.dataPathsOf(directory)
-  assertNotHere(paths)
+  assertNotOpenHere(paths)
   await data.assertUnlocked(paths)
 }
 
-function assertNotHere(paths: data.DataPaths): void {
-  if (openHere.has(paths.root)) throw data.lockedFault(paths, 'this process already')
+function assertNotOpenHere(paths: data.DataPaths): void {
+  if (openDirectories.has(paths.root)) throw data.lockedFault(paths, 'this process already')
 }
 
-/** The database's lock does not tell two openings by one process apart: see directory-lock.ts. */
-const openHere = new Set<string>()
+/**
+ * Directories open in this process, which the lock of the database cannot detect: see
+ * directory-lock.ts.
+ */
+const openDirectories = new Set<string>()
 
-async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<EmbeddedEngine> {
-  const state = await data.examineDirectory(paths)
+async function openDirectory(
+  paths: data.DataPaths,
+  options: EmbeddedEngineOptions,
+): Promise<EmbeddedEngine> {
+  const state = await data.inspectDirectory(paths)
   await data.assertUnlocked(paths)
   await data.assertWritable(paths, state)
   const bufferBytes = options.writeBufferBytes ?? WRITE_BUFFER_BYTES
   const create = state !== 'ready'
-  const reserve = new Reserve(paths, options.reserveBytes ?? 0)
-  const isShort = options.usesReserve === true
-  if (isShort) await reserve.release()
-  const found = create ? await prepareNew(paths) : await inspect(paths)
-  const rowThreadBytes = options.rowThreadBytes ?? ROW_THREAD_BYTES
-  const removed = new RemovedFiles(paths.removed, paths.level)
-  const onRotation = (): void => removed.follow()
-  const how = { bufferBytes, rowThreadBytes, create, onRotation }
-  const database = await openDatabase(paths, how)
+  const reserve = new DiskReserve(paths, options.reserveBytes ?? 0)
+  const isDiskFull = options.usesReserve === true
+  if (isDiskFull) await reserve.release()
+  const verified = create ? await createNew(paths) : await verifyFiles(paths)
+  const rowThreadBytes = options.rowThreadBytes ?? LOADER_THREAD_MIN_BYTES
+  const fileReaper = new FileReaper(paths.removed, paths.database)
+  const onRotation = (): void => fileReaper.scan()
+  const databaseOptions = { bufferBytes, rowThreadBytes, create, onRotation }
+  const database = await openDatabase(paths, databaseOptions)
   try {
-    const stored = { paths, database }
-    if (create) await initialise(stored)
-    const files = create ? await inspectLog(paths.log, 0) : found.log
-    const logOptions = { ...options, remove: (path: string) => removed.take(path) }
-    await removed.begin()
-    const { log, opened } = await openLog(stored, { ...found, log: files }, logOptions)
-    const onClosed = (): void => void openHere.delete(paths.root)
-    if (options.version !== undefined && !isShort)
-      await recordWriter(paths, options.version, options.log)
-    if (!isShort) reserve.fill()
-    const parts = { paths, database, log, removed, reserve, isShort, opened, onClosed }
+    const storage = { paths, database }
+    if (create) await initializeEmpty(storage)
+    const files = create ? await scanLog(paths.log, 0) : verified.log
+    const logOptions = { ...options, remove: (path: string) => fileReaper.retire(path) }
+    await fileReaper.start()
+    const { log, opened } = await openLog(storage, { ...verified, log: files }, logOptions)
+    const onClosed = (): void => void openDirectories.delete(paths.root)
+    if (options.version !== undefined && !isDiskFull)
+      await recordWriterVersion(paths, options.version, options.storageLog)
+    if (!isDiskFull) reserve.fill()
+    const parts = {
+      paths,
+      database,
+      log,
+      removed: fileReaper,
+      reserve,
+      isShort: isDiskFull,
+      opened,
+      onClosed,
+    }
     return new EmbeddedEngine(parts)
   } catch (thrown) {
     await database.close()
@@ -103,66 +120,67 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
   }
 }
 
-/** What the files of a directory say before anything of it is opened to be written to. */
-interface Found {
-  readonly reached: data.Reached
-  /** Undefined when the log is in the database, or nowhere yet. */
-  readonly log: InspectedLog | undefined
+/** Result of verifying the files before any of them is opened for writing. */
+interface VerifiedFiles {
+  readonly highWaterMark: data.HighWaterMark
+  /** Undefined if the log is still in the database or does not exist yet. */
+  readonly log: LogScan | undefined
 }
 
-async function prepareNew(paths: data.DataPaths): Promise<Found> {
+async function createNew(paths: data.DataPaths): Promise<VerifiedFiles> {
   await data.assertSpace(paths, 0)
-  await data.beginDirectory(paths)
-  return { reached: data.NOTHING_REACHED, log: undefined }
+  await data.createUnfinished(paths)
+  return { highWaterMark: data.EMPTY_HIGH_WATER_MARK, log: undefined }
 }
 
-async function inspect(paths: data.DataPaths): Promise<Found> {
-  const reached = await data.readReached(paths)
+async function verifyFiles(paths: data.DataPaths): Promise<VerifiedFiles> {
+  const reached = await data.readHighWaterMark(paths)
   const isInFiles = (await data.readFormat(paths)) >= data.LOG_FILES_FORMAT
-  const skip = (table: TableEntry): boolean => isHistory(table, reached)
+  const skip = (table: TableEntry): boolean => isNeededLater(table, reached)
   try {
-    const { walBytes } = await inspectDatabase(paths.level, { skip, wal: reached.wal })
-    const log = isInFiles ? await inspectLog(paths.log, reached.upTo) : undefined
-    if (log !== undefined) assertReached(paths, 'log ends', [log.end.index - 1, reached.lastIndex])
-    // A disk that became full may be full of these.
-    await clearRemoved(paths.removed)
+    const { walBytes } = await verifyDatabase(paths.database, { isSkipped: skip, wal: reached.wal })
+    const log = isInFiles ? await scanLog(paths.log, reached.upTo) : undefined
+    if (log !== undefined)
+      assertNotBehind(paths, 'log ends', [log.end.index - 1, reached.lastIndex])
+    // Retired files may be what filled the disk.
+    await clearRetired(paths.removed)
     await data.assertSpace(paths, walBytes)
-    return { reached, log }
+    return { highWaterMark: reached, log }
   } catch (thrown) {
-    // A process that started meanwhile moves files about: then they are in use, not damaged.
+    // Another process that started meanwhile moves files: then the storage is in use, not damaged.
     await data.assertUnlocked(paths)
-    if (!(thrown instanceof DamagedDatabase || thrown instanceof DamagedLog)) throw thrown
-    throw data.damaged(paths, thrown.message, thrown)
+    if (!(thrown instanceof CorruptDatabaseError || thrown instanceof CorruptLogError)) throw thrown
+    throw data.corruptDirectory(paths, thrown.message, thrown)
   }
 }
 
-interface OpenLogOptions extends LogFilesOptions {
-  readonly log?: StorageLog
+interface OpenLogOptions extends SegmentedLogOptions {
+  readonly storageLog?: StorageLog
 }
 
 interface OpenedLog {
-  readonly log: LogFiles
+  readonly log: SegmentedLog
   readonly opened: EnginePosition
 }
 
-/** Everything is checked before anything is changed. */
+/** Everything is verified before anything is changed. */
 async function openLog(
-  stored: Stored,
-  { reached, log: inspected }: Found,
+  stored: OpenStorage,
+  { highWaterMark, log: inspected }: VerifiedFiles,
   options: OpenLogOptions,
 ): Promise<OpenedLog> {
-  if (inspected === undefined) return await openOldLog(stored, reached, options)
-  const { files, end } = inspected
-  const firstIndex = files[0]?.places[0]?.index ?? end.index
+  if (inspected === undefined) return await openDatabaseLog(stored, highWaterMark, options)
+  const { segments, end } = inspected
+  const firstIndex = segments[0]?.sparseIndex[0]?.index ?? end.index
   const lastIndex = end.index - 1
-  const opened = await readPosition(stored, reached, { firstIndex, lastIndex })
-  const log = await LogFiles.open(stored.paths.log, inspected, options)
-  reportTornTail(inspected, options.log)
-  reportDropped(inspected, opened.firstIndex, options.log)
+  const opened = await readPosition(stored, highWaterMark, { firstIndex, lastIndex })
+  const log = await SegmentedLog.open(stored.paths.log, inspected, options)
+  reportTornTail(inspected, options.storageLog)
+  reportSkippedDamage(inspected, opened.firstIndex, options.storageLog)
   try {
     const { upTo } = opened.checkpoint
-    if (inspected.blobsEnd > upTo + 1) await putBlobs(stored, log.read(upTo + 1, lastIndex))
-    await forgetOldLog(stored)
+    if (inspected.blobsEnd > upTo + 1) await restoreBlobs(stored, log.read(upTo + 1, lastIndex))
+    await deleteDatabaseLog(stored)
   } catch (thrown) {
     await log.close()
     throw thrown
@@ -170,8 +188,8 @@ async function openLog(
   return { log, opened }
 }
 
-/** A write that a crash or a power cut interrupted. Nobody was told that it had succeeded. */
-function reportTornTail({ end }: InspectedLog, log: StorageLog | undefined): void {
+/** A write that a crash or power cut interrupted; it was never acknowledged. */
+function reportTornTail({ end }: LogScan, log: StorageLog | undefined): void {
   if (!end.isTorn) return
   const index = end.index - 1
   log?.warn(
@@ -181,26 +199,30 @@ function reportTornTail({ end }: InspectedLog, log: StorageLog | undefined): voi
   )
 }
 
-function reportDropped({ dropped }: InspectedLog, from: number, log: StorageLog | undefined): void {
-  if (dropped.length === 0) return
+function reportSkippedDamage(
+  { skippedDamage }: LogScan,
+  firstIndex: number,
+  log: StorageLog | undefined,
+): void {
+  if (skippedDamage.length === 0) return
   log?.warn(
-    { index: from },
-    `the kept log is damaged: ${dropped.join('; ')}. The checkpoint holds all of it, so no state ` +
-      `is lost; event streams can resume from index ${from}. Check the disk`,
+    { index: firstIndex },
+    `the kept log is damaged: ${skippedDamage.join('; ')}. The checkpoint holds all of it, so no state ` +
+      `is lost; event streams can resume from index ${firstIndex}. Check the disk`,
   )
 }
 
-async function openOldLog(
-  stored: Stored,
-  reached: data.Reached,
-  options: LogFilesOptions,
+async function openDatabaseLog(
+  stored: OpenStorage,
+  reached: data.HighWaterMark,
+  options: SegmentedLogOptions,
 ): Promise<OpenedLog> {
-  const old = await inspectOldLog(stored)
+  const old = await verifyDatabaseLog(stored)
   const opened = await readPosition(stored, reached, old)
-  const log = await moveOldLog(stored, old, options)
+  const log = await moveDatabaseLog(stored, old, options)
   try {
     await data.upgradeFormat(stored.paths)
-    await forgetOldLog(stored)
+    await deleteDatabaseLog(stored)
   } catch (thrown) {
     await log.close()
     throw thrown
@@ -208,9 +230,12 @@ async function openOldLog(
   return { log, opened }
 }
 
-/** The log is durable before the blobs of its entries are: a crash in between left them there. */
-async function putBlobs(
-  { database }: Stored,
+/**
+ * Restores blobs from the log, which is durable before the blobs of its entries: a crash in between
+ * leaves them only there.
+ */
+async function restoreBlobs(
+  { database }: OpenStorage,
   pages: AsyncIterable<readonly LogEntry[]>,
 ): Promise<void> {
   for await (const page of pages) {
@@ -220,24 +245,24 @@ async function putBlobs(
 }
 
 /**
- * Blobs, and log entries that the checkpoint contains, are not needed to start. They may be most of
- * the data, and are checked when they are read.
+ * True for tables with only blobs and checkpointed log entries, which a start does not need. They
+ * may be most of the data and are verified when they are read.
  */
-function isHistory(table: TableEntry, reached: data.Reached): boolean {
+function isNeededLater(table: TableEntry, reached: data.HighWaterMark): boolean {
   return table.firstKey >= 'b' && table.lastKey <= layout.logKey(reached.upTo)
 }
 
-/** An empty database becomes an empty storage. Creation that was interrupted late finds it done. */
-async function initialise({ paths, database }: Stored): Promise<void> {
-  if ((await database.getText(layout.metaKeys.format)) === undefined) {
-    const mark: CheckpointMark = { upTo: 0, tableIndexes: {} }
+/** Initializes an empty storage. Idempotent if creation was interrupted late. */
+async function initializeEmpty({ paths, database }: OpenStorage): Promise<void> {
+  if ((await database.getString(layout.METADATA_KEYS.format)) === undefined) {
+    const mark: CheckpointPosition = { upTo: 0, tableIndexes: {} }
     await database.write([
-      metaOperation('format', data.FORMAT_VERSION),
-      metaOperation('checkpoint', mark),
-      metaOperation('first', 1),
+      metadataOperation('format', data.STORAGE_FORMAT),
+      metadataOperation('checkpoint', mark),
+      metadataOperation('first', 1),
     ])
   }
-  await (await LogFiles.create(paths.log, 1)).close()
-  await data.writeReached(paths, data.NOTHING_REACHED)
-  await data.completeDirectory(paths)
+  await (await SegmentedLog.create(paths.log, 1)).close()
+  await data.writeHighWaterMark(paths, data.EMPTY_HIGH_WATER_MARK)
+  await data.markReady(paths)
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { storedTextOf } from '../../state/index.ts'
+import { joinStoredRow } from '../../state/index.ts'
 import { openReadOnlyEngine } from './read-only-engine.ts'
 
 const fault = new Fault('storage-full', 'The disk is full.')
@@ -21,10 +21,13 @@ test('read-only engine: it gives what the writable one gives, and changes nothin
   const before = await fingerprint(directory)
   const engine = await openReadOnlyEngine(directory, fault)
   const texts = (rows: typeof wanted.rows) =>
-    rows.map((row) => JSON.stringify([row.table, row.key, storedTextOf(row)])).toSorted()
+    rows.map((row) => JSON.stringify([row.table, row.key, joinStoredRow(row)])).toSorted()
   assert.deepEqual(texts((await contentOf(engine.load())).flat()), texts(wanted.rows))
   const { lastIndex, checkpoint } = wanted.opened
-  assert.deepEqual([engine.opened.lastIndex, engine.opened.checkpoint], [lastIndex, checkpoint])
+  assert.deepEqual(
+    [engine.initialPosition.lastIndex, engine.initialPosition.checkpoint],
+    [lastIndex, checkpoint],
+  )
   assert.deepEqual(
     await contentOf(engine.read(31)),
     wanted.entries.filter(({ index }) => index > 30),

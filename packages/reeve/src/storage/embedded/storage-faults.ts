@@ -1,10 +1,10 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
-/** Why the embedded engine does not do what it was asked to. */
-type StorageFaultKind = keyof typeof whatNext
+/** Kinds of faults of the embedded engine. */
+type StorageFaultKind = keyof typeof remedies
 
-/** The last sentence of every message: an operator reads it at night and wants the next step. */
-const whatNext = {
+/** Remedies, the last sentence of every message: operators need the next step. */
+const remedies = {
   'storage-corrupt':
     'Nothing was removed. Run "reeve operator storage salvage" to save what is readable, or ' +
     'restore a backup.',
@@ -25,27 +25,27 @@ const whatNext = {
 
 export function storageFault(
   kind: StorageFaultKind,
-  wrong: string,
+  problem: string,
   options?: { cause?: unknown },
 ): Fault {
-  return new Fault(kind, `${wrong} ${whatNext[kind]}`, options)
+  return new Fault(kind, `${problem} ${remedies[kind]}`, options)
 }
 
-/** What the file system or the database threw, as a fault. `doing` reads after "while". */
-export function toStorageFault(thrown: unknown, directory: string, doing: string): Fault {
+/** Converts an error of the file system or database into a fault. `doing` completes "while …". */
+export function toStorageFault(thrown: unknown, directory: string, operation: string): Fault {
   if (thrown instanceof Fault) return thrown
-  const cause = rootOf(thrown)
-  const kind = kindOf(cause)
+  const cause = rootCause(thrown)
+  const kind = faultKindOf(cause)
   return storageFault(
     kind,
-    `${wrongs[kind](directory)} (while ${doing}: ${errorMessage(cause)}).`,
+    `${problems[kind](directory)} (while ${operation}: ${errorMessage(cause)}).`,
     {
       cause: thrown,
     },
   )
 }
 
-const wrongs: Readonly<Record<StorageFaultKind, (directory: string) => string>> = {
+const problems: Readonly<Record<StorageFaultKind, (directory: string) => string>> = {
   'storage-corrupt': (directory) => `The data directory ${directory} is damaged`,
   'storage-version': (directory) => `The data directory ${directory} has another format`,
   'storage-locked': (directory) => `The data directory ${directory} is in use by another process`,
@@ -57,23 +57,23 @@ const wrongs: Readonly<Record<StorageFaultKind, (directory: string) => string>> 
   'storage-failed': (directory) => `The data directory ${directory} cannot be used`,
 }
 
-/** The database's library wraps what went wrong in "database is not open". */
-function rootOf(thrown: unknown): unknown {
-  const wrapped = thrown instanceof Error && codeOf(thrown) === 'LEVEL_DATABASE_NOT_OPEN'
-  return wrapped && thrown.cause instanceof Error ? thrown.cause : thrown
+/** The database library wraps the actual error in "database is not open". */
+function rootCause(thrown: unknown): unknown {
+  const isWrapped = thrown instanceof Error && errorCode(thrown) === 'LEVEL_DATABASE_NOT_OPEN'
+  return isWrapped && thrown.cause instanceof Error ? thrown.cause : thrown
 }
 
-function kindOf(cause: unknown): StorageFaultKind {
-  const code = codeOf(cause)
-  if (code !== undefined && Object.hasOwn(kindsByCode, code)) {
-    return kindsByCode[code] ?? 'storage-failed'
+function faultKindOf(cause: unknown): StorageFaultKind {
+  const code = errorCode(cause)
+  if (code !== undefined && Object.hasOwn(KINDS_BY_CODE, code)) {
+    return KINDS_BY_CODE[code] ?? 'storage-failed'
   }
-  // The database reports failed system calls by the system's sentence only.
+  // The database reports failed system calls only by their message.
   const message = errorMessage(cause)
-  return kindsByText.find(([text]) => message.includes(text))?.[1] ?? 'storage-failed'
+  return KINDS_BY_MESSAGE.find(([text]) => message.includes(text))?.[1] ?? 'storage-failed'
 }
 
-const kindsByCode: Readonly<Record<string, StorageFaultKind>> = {
+const KINDS_BY_CODE: Readonly<Record<string, StorageFaultKind>> = {
   LEVEL_CORRUPTION: 'storage-corrupt',
   LEVEL_LOCKED: 'storage-locked',
   ENOSPC: 'storage-full',
@@ -85,7 +85,7 @@ const kindsByCode: Readonly<Record<string, StorageFaultKind>> = {
   EEXIST: 'storage-foreign',
 }
 
-const kindsByText = [
+const KINDS_BY_MESSAGE = [
   ['No space left', 'storage-full'],
   ['quota exceeded', 'storage-full'],
   ['Permission denied', 'storage-unwritable'],
@@ -93,8 +93,8 @@ const kindsByText = [
   ['Read-only file system', 'storage-read-only'],
 ] as const satisfies readonly (readonly [string, StorageFaultKind])[]
 
-/** The code the runtime or the library put on an error. */
-export function codeOf(thrown: unknown): string | undefined {
+/** Error code set by the runtime or a library. */
+export function errorCode(thrown: unknown): string | undefined {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
   return typeof code === 'string' ? code : undefined
 }

@@ -1,83 +1,92 @@
-import type { CheckpointMark, EnginePosition } from '../../state/index.ts'
-import { damaged, isFormatRead, type DataPaths, type Reached } from './data-directory.ts'
-import type { Database } from './database.ts'
-import { metaKeys, unseal } from './layout.ts'
+import type { CheckpointPosition, EnginePosition } from '../../state/index.ts'
+import {
+  corruptDirectory,
+  isSupportedFormat,
+  type DataPaths,
+  type HighWaterMark,
+} from './data-directory.ts'
+import type { RowDatabase } from './row-database.ts'
+import { METADATA_KEYS, stripChecksum } from './row-format.ts'
 
-export interface Stored {
+export interface OpenStorage {
   readonly paths: DataPaths
-  readonly database: Database
+  readonly database: RowDatabase
 }
 
-/** A log as far as its place in the storage is concerned. */
-interface FoundLog {
-  /** Of its oldest entry. */
+/** Index range of a log. */
+interface LogRange {
+  /** Index of its oldest entry. */
   readonly firstIndex: number
   readonly lastIndex: number
 }
 
-/** Where the storage stands, after checking that nothing between checkpoint and end is missing. */
+/** Position of the storage; checks that no entry between checkpoint and end is missing. */
 export async function readPosition(
-  stored: Stored,
-  reached: Reached,
-  log: FoundLog,
+  stored: OpenStorage,
+  highWaterMark: HighWaterMark,
+  log: LogRange,
 ): Promise<EnginePosition> {
-  const { checkpoint, firstIndex: kept } = await readMarks(stored)
+  const { checkpoint, firstIndex: keptFirstIndex } = await readMetadata(stored)
   const { lastIndex } = log
-  // What is missing up to the mark is missing from the backlog only: the rows hold it.
-  const isBacklog = kept <= lastIndex && log.firstIndex <= checkpoint.upTo + 1
-  const firstIndex = isBacklog ? Math.max(kept, log.firstIndex) : kept
-  assertReached(stored.paths, 'log ends', [lastIndex, Math.max(reached.lastIndex, checkpoint.upTo)])
-  if (firstIndex > checkpoint.upTo + 1) throw missing(stored, checkpoint.upTo + 1)
-  if (firstIndex <= lastIndex && log.firstIndex > firstIndex) throw missing(stored, firstIndex)
-  assertReached(stored.paths, 'checkpoint is', [checkpoint.upTo, reached.upTo])
+  // Entries up to the checkpoint are only needed by slow readers: the rows contain them.
+  const isTrimmedOnly = keptFirstIndex <= lastIndex && log.firstIndex <= checkpoint.upTo + 1
+  const firstIndex = isTrimmedOnly ? Math.max(keptFirstIndex, log.firstIndex) : keptFirstIndex
+  assertNotBehind(stored.paths, 'log ends', [
+    lastIndex,
+    Math.max(highWaterMark.lastIndex, checkpoint.upTo),
+  ])
+  if (firstIndex > checkpoint.upTo + 1) throw missingEntry(stored, checkpoint.upTo + 1)
+  if (firstIndex <= lastIndex && log.firstIndex > firstIndex) throw missingEntry(stored, firstIndex)
+  assertNotBehind(stored.paths, 'checkpoint is', [checkpoint.upTo, highWaterMark.upTo])
   return { lastIndex, firstIndex, checkpoint }
 }
 
-/** What the database says of the log. */
-export async function readMarks(stored: Stored) {
-  await readMeta(stored, 'format', isFormatRead)
-  const checkpoint = await readMeta(stored, 'checkpoint', isMark)
-  const firstIndex = await readMeta(stored, 'first', isIndex)
+/** Metadata records of the database. */
+export async function readMetadata(stored: OpenStorage) {
+  await readMetadataValue(stored, 'format', isSupportedFormat)
+  const checkpoint = await readMetadataValue(stored, 'checkpoint', isCheckpointPosition)
+  const firstIndex = await readMetadataValue(stored, 'first', isSafeIndex)
   return { checkpoint, firstIndex }
 }
 
-export function assertReached(
+export function assertNotBehind(
   paths: DataPaths,
   what: string,
-  [found, reached]: readonly [number, number],
+  [found, expected]: readonly [number, number],
 ): void {
-  if (found < reached) throw damaged(paths, `the ${what} at ${found}, but had come to ${reached}`)
+  if (found < expected)
+    throw corruptDirectory(paths, `the ${what} at ${found}, but had come to ${expected}`)
 }
 
-async function readMeta<T>(
-  { paths, database }: Stored,
-  name: keyof typeof metaKeys,
+async function readMetadataValue<T>(
+  { paths, database }: OpenStorage,
+  name: keyof typeof METADATA_KEYS,
   isValid: (value: unknown) => value is T,
 ): Promise<T> {
-  const key = metaKeys[name]
-  const sealed = await database.getText(key)
-  if (sealed === undefined) throw damaged(paths, `the record ${name} is missing`)
+  const key = METADATA_KEYS[name]
+  const storedText = await database.getString(key)
+  if (storedText === undefined) throw corruptDirectory(paths, `the record ${name} is missing`)
   try {
-    const value: unknown = JSON.parse(unseal(key, sealed))
+    const value: unknown = JSON.parse(stripChecksum(key, storedText))
     if (isValid(value)) return value
   } catch (thrown) {
-    throw damaged(paths, `the record ${name} is unreadable`, thrown)
+    throw corruptDirectory(paths, `the record ${name} is unreadable`, thrown)
   }
-  throw damaged(paths, `the record ${name} is unreadable`)
+  throw corruptDirectory(paths, `the record ${name} is unreadable`)
 }
 
-function isIndex(value: unknown): value is number {
+function isSafeIndex(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-export function isMark(value: unknown): value is CheckpointMark {
+export function isCheckpointPosition(value: unknown): value is CheckpointPosition {
   if (typeof value !== 'object' || value === null) return false
   if (!('upTo' in value && 'tableIndexes' in value)) return false
   const { upTo, tableIndexes } = value
-  if (!isIndex(upTo) || typeof tableIndexes !== 'object' || tableIndexes === null) return false
-  return Object.values(tableIndexes).every(isIndex)
+  if (!isSafeIndex(upTo) || typeof tableIndexes !== 'object' || tableIndexes === null) return false
+  return Object.values(tableIndexes).every(isSafeIndex)
 }
 
-export function missing({ paths }: Stored, index: number): Error {
-  return damaged(paths, `log entry ${index} is missing`)
+export function missingEntry({ paths }: OpenStorage, index: number): Error {
+  return corruptDirectory(paths, `log entry ${index} is missing`)
 }

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogEntry } from '../../state/index.ts'
 import { storageEngineSuite } from '../../../test/suites/storage-engine.ts'
-import { MemoryDisk } from './memory-disk.ts'
-import { openMemoryEngine, type MemoryEngine } from './memory-engine.ts'
+import { MemoryDisk, type MemoryEngine, openMemoryEngine } from './memory-engine.ts'
 
 storageEngineSuite('memory', () => {
   const disk = new MemoryDisk()
   return { open: async () => openMemoryEngine({ disk }) }
 })
 
-test('a slow append is durable only when it is let go', async () => {
+test('a blocked append is durable only when it is released', async () => {
   const engine = openMemoryEngine()
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   let settled = false
   const appending = engine.append([entry(1)]).then(() => (settled = true))
   await held.started
@@ -24,40 +23,40 @@ test('a slow append is durable only when it is let go', async () => {
   await engine.append([entry(2)])
 })
 
-test('a slow append is lost when the machine stops before it is let go', async () => {
+test('a blocked append is lost if the machine stops before its release', async () => {
   const engine = openMemoryEngine()
-  const held = engine.faults.slow()
+  const held = engine.faultInjector.blockNext()
   const appending = engine.append([entry(1)])
   await held.started
   const next = openMemoryEngine({ disk: engine.disk })
   held.release()
   await assert.rejects(appending, { kind: 'storage-fenced' })
-  assert.equal(next.opened.lastIndex, 0)
-  assert.equal(openMemoryEngine({ disk: engine.disk }).opened.lastIndex, 0)
+  assert.equal(next.initialPosition.lastIndex, 0)
+  assert.equal(openMemoryEngine({ disk: engine.disk }).initialPosition.lastIndex, 0)
 })
 
 const failures = [
   {
     name: 'torn, and all of it survives',
-    strike: (e: MemoryEngine) => e.faults.torn('all'),
+    strike: (e: MemoryEngine) => e.faultInjector.failNext('all'),
     kind: 'storage-failed',
     lastIndex: 3,
   },
   {
     name: 'torn, and none of it survives',
-    strike: (e: MemoryEngine) => e.faults.torn('none'),
+    strike: (e: MemoryEngine) => e.faultInjector.failNext('none'),
     kind: 'storage-failed',
     lastIndex: 1,
   },
   {
     name: 'refused by a full disk',
-    strike: (e: MemoryEngine) => e.faults.full(),
+    strike: (e: MemoryEngine) => e.faultInjector.fillDisk(),
     kind: 'storage-full',
     lastIndex: 1,
   },
   {
     name: 'fenced off',
-    strike: (e: MemoryEngine) => e.faults.fenced(),
+    strike: (e: MemoryEngine) => e.faultInjector.fenceNext(),
     kind: 'storage-fenced',
     lastIndex: 1,
   },
@@ -73,7 +72,7 @@ for (const c of failures) {
     for await (const { index } of engine.read(1)) shown.push(index)
     assert.deepEqual(shown, [1], 'nothing of it is shown before the next opening')
     const next = openMemoryEngine({ disk: engine.disk })
-    assert.equal(next.opened.lastIndex, c.lastIndex)
+    assert.equal(next.initialPosition.lastIndex, c.lastIndex)
     await next.append([entry(c.lastIndex + 1)])
   })
 }

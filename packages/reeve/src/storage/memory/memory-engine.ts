@@ -1,24 +1,21 @@
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import {
-  toStoredRow,
-  type CheckpointMark,
+  splitStoredRow,
+  type CheckpointPosition,
   type CheckpointRow,
   type EnginePosition,
   type LogEntry,
-  type NewLogEntry,
+  type AppendEntry,
   type StorageEngine,
   type StoredRow,
 } from '../../state/index.ts'
-import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
-import { RunningCalls } from '../running-calls.ts'
-import { MemoryDisk } from './memory-disk.ts'
-import { MemoryFaults, type AppendFault } from './memory-faults.ts'
+import { assertContiguous, assertCheckpoint, clampTrim, InFlightCalls } from '../engine-rules.ts'
 
 const ITEMS_PER_PAGE = 1_000
 
 interface MemoryOptions {
-  /** What an earlier engine left. Opening it again fences that engine off. */
+  /** Disk of an earlier engine, which is fenced by the reopening. */
   readonly disk?: MemoryDisk
 }
 
@@ -28,34 +25,34 @@ export function openMemoryEngine(options: MemoryOptions = {}): MemoryEngine {
 }
 
 export class MemoryEngine implements StorageEngine {
-  readonly opened: EnginePosition
+  readonly initialPosition: EnginePosition
   readonly disk: MemoryDisk
-  readonly faults = new MemoryFaults()
-  readonly #calls = new RunningCalls()
-  readonly #opening: number
+  readonly faultInjector = new FaultInjector()
+  readonly #inFlightCalls = new InFlightCalls()
+  readonly #openNumber: number
   #lastIndex: number
   #appending = false
-  #failed: Fault | undefined
+  #writeFault: Fault | undefined
 
   constructor(disk: MemoryDisk) {
     this.disk = disk
-    this.#opening = ++disk.openings
+    this.#openNumber = ++disk.openCount
     const { lastIndex, firstIndex, checkpoint } = disk
-    this.opened = { lastIndex, firstIndex, checkpoint }
+    this.initialPosition = { lastIndex, firstIndex, checkpoint }
     this.#lastIndex = lastIndex
   }
 
-  async append(entries: readonly NewLogEntry[]): Promise<void> {
-    await this.#calls.run(async () => {
+  async append(entries: readonly AppendEntry[]): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
       assert(!this.#appending, 'an append waits for the one before')
-      if (this.#failed !== undefined) throw this.#failed
-      assertAppendable(entries, this.#lastIndex)
+      if (this.#writeFault !== undefined) throw this.#writeFault
+      assertContiguous(entries, this.#lastIndex)
       this.#appending = true
       try {
         await this.#append(entries)
       } catch (thrown) {
         // As on a real disk, a failed write is the last: its outcome is known at the next opening.
-        if (thrown instanceof Fault) this.#failed = thrown
+        if (thrown instanceof Fault) this.#writeFault = thrown
         throw thrown
       } finally {
         this.#appending = false
@@ -63,24 +60,25 @@ export class MemoryEngine implements StorageEngine {
     })
   }
 
-  async #append(entries: readonly NewLogEntry[]): Promise<void> {
-    const fault = this.faults.take()
+  async #append(entries: readonly AppendEntry[]): Promise<void> {
+    const fault = this.faultInjector.takeNext()
     if (fault?.kind === 'slow') {
       fault.started()
       await fault.released
     }
-    // Like a disk, not at once: who reveals an entry before its append resolves shall be found out.
+    // Asynchronous like a disk, so that tests detect code that reveals an entry before its append
+    // resolves.
     await Promise.resolve()
-    this.#assertOurs()
-    if (fault?.kind === 'torn' && fault.survives === 'all') this.disk.write(entries)
+    this.#assertNotFenced()
+    if (fault?.kind === 'torn' && fault.survives === 'all') this.disk.append(entries)
     const failure = fault === undefined ? undefined : failureOf(fault)
     if (failure !== undefined) throw failure
-    this.disk.write(entries)
+    this.disk.append(entries)
     this.#lastIndex += entries.length
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {
-    yield* this.#paged(() => [...this.disk.rows.values()].map(toStoredRow))
+    yield* this.#paged(() => [...this.disk.rows.values()].map(splitStoredRow))
   }
 
   read(fromIndex: number): AsyncGenerator<LogEntry> {
@@ -91,19 +89,19 @@ export class MemoryEngine implements StorageEngine {
     for await (const page of this.#paged(() => this.disk.entries(fromIndex, to))) yield* page
   }
 
-  /** What was there at the first page, in pages: writes in the meantime do not show. */
+  /** Pages of the content at the first page; later writes are not visible. */
   async *#paged<T>(list: () => readonly T[]): AsyncGenerator<readonly T[]> {
-    const all = await this.#calls.run(async () => list())
+    const all = await this.#inFlightCalls.run(async () => list())
     for (let at = 0; at < all.length; at += ITEMS_PER_PAGE) {
-      yield await this.#calls.run(async () => all.slice(at, at + ITEMS_PER_PAGE))
+      yield await this.#inFlightCalls.run(async () => all.slice(at, at + ITEMS_PER_PAGE))
     }
   }
 
-  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
-    await this.#calls.run(async () => {
-      this.#assertOurs()
+  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointPosition): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
+      this.#assertNotFenced()
       const { upTo } = this.disk.checkpoint
-      assertMarkable(mark, { lastIndex: this.#lastIndex, upTo })
+      assertCheckpoint(mark, { lastIndex: this.#lastIndex, upTo })
       for (const { table, key, text } of rows) {
         const id = JSON.stringify([table, key])
         if (text === undefined) this.disk.rows.delete(id)
@@ -114,36 +112,36 @@ export class MemoryEngine implements StorageEngine {
   }
 
   async trim(beforeIndex: number): Promise<void> {
-    await this.#calls.run(async () => {
-      this.#assertOurs()
-      this.disk.forget(trimEnd(beforeIndex, this.disk.checkpoint.upTo))
+    await this.#inFlightCalls.run(async () => {
+      this.#assertNotFenced()
+      this.disk.trim(clampTrim(beforeIndex, this.disk.checkpoint.upTo))
     })
   }
 
-  /** As every engine whose content can be moved does (MovableEngine). */
-  async beginAt(firstIndex: number): Promise<void> {
-    await this.#calls.run(async () => {
-      this.#assertOurs()
+  /** Same contract as MigratableEngine. */
+  async startLogAt(firstIndex: number): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
+      this.#assertNotFenced()
       assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
-      this.disk.beginAt(firstIndex)
+      this.disk.startLogAt(firstIndex)
       this.#lastIndex = firstIndex - 1
     })
   }
 
   async readBlob(key: string): Promise<Uint8Array | undefined> {
-    return await this.#calls.run(async () => this.disk.blobs.get(key)?.slice())
+    return await this.#inFlightCalls.run(async () => this.disk.blobs.get(key)?.slice())
   }
 
   async close(): Promise<void> {
-    await this.#calls.close()
+    await this.#inFlightCalls.close()
   }
 
-  #assertOurs(): void {
-    if (this.disk.openings !== this.#opening) throw fencedFault()
+  #assertNotFenced(): void {
+    if (this.disk.openCount !== this.#openNumber) throw fencedFault()
   }
 }
 
-function failureOf(fault: AppendFault): Fault | undefined {
+function failureOf(fault: InjectedFault): Fault | undefined {
   switch (fault.kind) {
     case 'slow':
       return undefined
@@ -159,3 +157,98 @@ function failureOf(fault: AppendFault): Fault | undefined {
 function fencedFault(): Fault {
   return new Fault('storage-fenced', 'Another server has taken over this storage.')
 }
+
+/** A stored row. */
+interface StoredMemoryRow extends CheckpointRow {
+  readonly text: string
+}
+
+/** State that survives a memory engine: passing it to the next engine simulates a restart. */
+export class MemoryDisk {
+  readonly log = new Map<number, LogEntry>()
+  readonly rows = new Map<string, StoredMemoryRow>()
+  readonly blobs = new Map<string, Uint8Array>()
+  firstIndex = 1
+  lastIndex = 0
+  checkpoint: CheckpointPosition = { upTo: 0, tableIndexes: {} }
+  /** Number of openings. Engines of earlier openings are fenced. */
+  openCount = 0
+
+  append(entries: readonly AppendEntry[]): void {
+    for (const entry of entries) {
+      this.log.set(entry.index, { ...entry, text: joinChunks(entry.text), blobs: [] })
+      this.lastIndex = entry.index
+      for (const { key, bytes } of entry.blobs) {
+        // A copy: the caller may use its buffer again.
+        if (bytes === undefined) this.blobs.delete(key)
+        else this.blobs.set(key, bytes.slice())
+      }
+    }
+  }
+
+  /** Kept entries of an index range, both ends included. */
+  entries(from: number, to: number): LogEntry[] {
+    const found: LogEntry[] = []
+    for (let index = Math.max(from, this.firstIndex); index <= to; index++) {
+      const entry = this.log.get(index)
+      if (entry !== undefined) found.push(entry)
+    }
+    return found
+  }
+
+  startLogAt(firstIndex: number): void {
+    this.firstIndex = firstIndex
+    this.lastIndex = firstIndex - 1
+    this.checkpoint = { upTo: firstIndex - 1, tableIndexes: {} }
+  }
+
+  trim(beforeIndex: number): void {
+    for (; this.firstIndex < beforeIndex; this.firstIndex++) this.log.delete(this.firstIndex)
+  }
+}
+
+/** Injects a fault into the next append. Each fault occurs once. */
+class FaultInjector {
+  #next: InjectedFault | undefined
+
+  /** The next append is held, and its entries are not durable, until `release` is called. */
+  blockNext(): BlockedAppend {
+    const started = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.#next = { kind: 'slow', started: started.resolve, released: released.promise }
+    return { started: started.promise, release: released.resolve }
+  }
+
+  /** The next append rejects with `storage-failed`. A reopening finds all of it or none. */
+  failNext(survives: 'all' | 'none'): void {
+    this.#next = { kind: 'torn', survives }
+  }
+
+  /** The next append rejects with `storage-full` and leaves nothing. */
+  fillDisk(): void {
+    this.#next = { kind: 'full' }
+  }
+
+  /** The next append rejects with `storage-fenced`, as if another leader had written. */
+  fenceNext(): void {
+    this.#next = { kind: 'fenced' }
+  }
+
+  takeNext(): InjectedFault | undefined {
+    const next = this.#next
+    this.#next = undefined
+    return next
+  }
+}
+
+interface BlockedAppend {
+  /** Resolves when the append has been called. */
+  readonly started: Promise<void>
+  readonly release: () => void
+}
+
+type InjectedFault =
+  | { readonly kind: 'slow'; readonly started: () => void; readonly released: Promise<void> }
+  | { readonly kind: 'torn'; readonly survives: 'all' | 'none' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'fenced' }

@@ -1,7 +1,7 @@
 import { rollStoreSuite } from '../../../test/suites/roll-store.ts'
-import { MemoryRoll } from './memory-roll.ts'
+import { MemoryServerRegistry } from './memory-cluster.ts'
 
 rollStoreSuite('memory', () => {
   let nowMs = 1
-  return { store: new MemoryRoll(() => nowMs), pass: (ms) => void (nowMs += ms) }
+  return { store: new MemoryServerRegistry(() => nowMs), pass: (ms) => void (nowMs += ms) }
 })

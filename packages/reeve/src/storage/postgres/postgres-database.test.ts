@@ -9,9 +9,9 @@ import { startPostgres, whyNoPostgres, type TestPostgres } from '../../../test/b
 import { SELF_SIGNED } from '../../../test/build/self-signed.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
-import { storedTextOf, type LogEntry } from '../../state/index.ts'
+import { joinStoredRow, type LogEntry } from '../../state/index.ts'
 import { parseDatabaseUrl } from './database-url.ts'
-import { clientConfig } from './lanes.ts'
+import { clientConfig } from './connections.ts'
 import { openPostgresDatabase, type PostgresDatabase } from './postgres-database.ts'
 import type { PostgresEngine } from './postgres-engine.ts'
 import { migrateSchema, SCHEMA_VERSION } from './schema.ts'
@@ -29,7 +29,7 @@ function runTests(postgres: TestPostgres): void {
     await old.engine.append([entry(1), entry(2)])
     await old.engine.checkpoint([{ table: 'jobs', key: 'a', text: 'old' }], mark(1))
     const next = await leaderAt(t, url)
-    assert.equal(next.engine.opened.lastIndex, 2)
+    assert.equal(next.engine.initialPosition.lastIndex, 2)
     const fenced = { name: 'Fault', kind: 'storage-fenced' }
     await assert.rejects(old.engine.append([entry(3)]), fenced)
     await assert.rejects(
@@ -50,7 +50,7 @@ function runTests(postgres: TestPostgres): void {
     const engine = await engineOf(t, follower)
     await leader.engine.append([entry(1), entry(2)])
     assert.deepEqual(await indexesIn(engine), [])
-    assert.equal((await engine.follow()).lastIndex, 2)
+    assert.equal((await engine.refresh()).lastIndex, 2)
     assert.deepEqual(await indexesIn(engine), [1, 2])
     await assert.rejects(engine.append([entry(3)]), { kind: 'storage-fenced' })
     await leader.engine.checkpoint([], mark(2))
@@ -58,7 +58,7 @@ function runTests(postgres: TestPostgres): void {
     assert.deepEqual(await indexesIn(engine), [], 'what the leader trimmed is no gap')
   })
 
-  test('an append whose question or answer is lost happens exactly once', async (t) => {
+  test('an append whose request or response is lost happens exactly once', async (t) => {
     const url = await postgres.newDatabase()
     const proxy = await PostgresProxy.start(t, postgres.root)
     const { engine } = await leaderAt(t, proxy.url(url))
@@ -84,7 +84,7 @@ function runTests(postgres: TestPostgres): void {
     await struck
     const next = await leaderAt(t, url)
     await appending
-    assert.equal(next.engine.opened.lastIndex, 2)
+    assert.equal(next.engine.initialPosition.lastIndex, 2)
   })
 
   test('an append that never happened is fenced off when another took over', async (t) => {
@@ -127,7 +127,7 @@ function runTests(postgres: TestPostgres): void {
     assert.deepEqual(await indexesIn(engine), upTo(20))
   })
 
-  test('what was acknowledged is there after PostgreSQL was killed in the middle', async (t) => {
+  test('acknowledged commits survive a kill of PostgreSQL', async (t) => {
     const url = await postgres.newDatabase()
     const { engine } = await leaderAt(t, url)
     let acknowledged = 0
@@ -264,7 +264,7 @@ test(
       `SELECT bool_and(ssl) AS ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
      WHERE application_name = 'reeve'`,
     )
-    await trusted.lease.find()
+    await trusted.lease.read()
     await trusted.close()
     assert.notEqual(seen?.['ssl'], false)
     const unknown = url('localhost', 'sslmode=verify-full')
@@ -290,7 +290,7 @@ async function leaderAt(
   const database = await databaseAt(t, url, options)
   const held = await database.lease.acquire({ holder: url, address: '', ttlMs: 0 })
   const engine = await engineOf(t, database)
-  await engine.lead(held?.term ?? 0)
+  await engine.beginTerm(held?.term ?? 0)
   return { database, engine }
 }
 
@@ -344,6 +344,6 @@ async function textsIn(engine: PostgresEngine): Promise<string[]> {
 
 async function rowTexts(engine: PostgresEngine): Promise<string[]> {
   const found: string[] = []
-  for await (const page of engine.load()) found.push(...page.map(storedTextOf))
+  for await (const page of engine.load()) found.push(...page.map(joinStoredRow))
   return found
 }

@@ -24,7 +24,7 @@ async function postgresHome(t: TestContext, postgres: TestPostgres): Promise<Eng
       })
       // A lease that is over at once: the next opening need not wait, and is fenced by the term.
       const held = await database.lease.acquire({ holder: 'suite', address: '', ttlMs: 0 })
-      await engine.lead(held?.term ?? 0)
+      await engine.beginTerm(held?.term ?? 0)
       return engine
     },
   }

@@ -9,82 +9,88 @@ import {
 } from '../../cluster/index.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import type {
-  CheckpointMark,
+  CheckpointPosition,
   CheckpointRow,
   EnginePosition,
-  MovableEngine,
-  NewLogEntry,
+  MigratableEngine,
+  AppendEntry,
   StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
-import { unescapeText } from '../embedded/text-escape.ts'
-import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
-import { RunningCalls } from '../running-calls.ts'
-import { appendEntries, blobId } from './append-entries.ts'
-import type { Lanes, Statement } from './lanes.ts'
+import { unescapeText } from '../text-escape.ts'
+import { assertContiguous, assertCheckpoint, clampTrim, InFlightCalls } from '../engine-rules.ts'
 import {
-  blobsPage,
-  entryIdsPage,
-  fromRowsPage,
-  isBeforePage,
-  logPage,
-  rowsPage,
+  advanceCheckpointStatement,
+  appendEntries,
+  blobDigest,
+  blobsStatement,
+  checkpointBatches,
+  type CheckpointFence,
+  startLogStatement,
+  trimStatement,
+  upsertRowsStatement,
+} from './write-statements.ts'
+import type { ConnectionPools, Statement } from './connections.ts'
+import {
+  selectBlobsPage,
+  selectEntryIds,
+  toRow,
+  precedesPage,
+  selectLogPage,
+  selectRowsPage,
   toEntryId,
   toLogEntry,
-  type BlobPageRow,
+  type BlobRow,
   type EntryIdRow,
-  type LogPageRow,
-  type RowsPageRow,
-} from './pages.ts'
-import { readPosition, type FoundPosition } from './position.ts'
-import { corruptFault, divergedFault, fencedFault, toPostgresFault } from './postgres-faults.ts'
-import { COMMIT_MS_MAX, type Retry } from './retry.ts'
+  type LogRow,
+  type CheckpointPageRow,
+  readPosition,
+  type TermPosition,
+} from './page-queries.ts'
 import {
-  beginStatement,
-  blobsStatement,
-  markStatement,
-  pieceStatement,
-  piecesOf,
-  trimStatement,
-  type Fence,
-} from './write-checkpoint.ts'
+  corruptFault,
+  DEFAULT_COMMIT_TIMEOUT_MS,
+  divergedFault,
+  fencedFault,
+  type Retry,
+  toPostgresFault,
+} from './postgres-faults.ts'
 
-const TRIMMED_PER_STATEMENT = 2_000
+const TRIM_BATCH_SIZE = 2_000
 
-/** No entry has it, and every trim removes it. */
-const PROBE_INDEX = -1
-/** More than a few commits need: a database that just has room for one more is full. */
+/** An index that no entry has and every trim removes. */
+const PROBE_ENTRY_INDEX = -1
+/** Larger than a few commits, so that a database with room for just one more counts as full. */
 const PROBE_BYTES = 256 * 1024
 
 /** Nobody leads in this term. */
 const NO_TERM = 0
 
-interface EngineParts {
-  readonly lanes: Lanes
+interface PostgresEngineParts {
+  readonly lanes: ConnectionPools
   readonly retry: Retry
   readonly opened: EnginePosition
-  /** The entry at the end of the log when it was opened. */
+  /** Last log entry at the time of opening. */
   readonly openedEntry: EntryId | undefined
-  /** Told of every append that is durable. */
+  /** Records every durable append. */
   readonly history: LogHistory
-  /** How long an append may wait; the default of the setting unless given. */
+  /** Timeout of an append; defaults to the default of the setting. */
   readonly commitMsMax?: number | undefined
 }
 
 /**
- * The state of several servers in one database. Whoever holds the lease writes, in its term; the
- * others follow the log and may read everything. Does not close the connections: the lease outlives
- * it.
+ * State of several servers in one database. The lease holder writes in its term; the others follow
+ * the log and may read everything. Does not close the connections, because the lease outlives it.
  */
-export class PostgresEngine implements MovableEngine {
-  readonly opened: EnginePosition
-  /** The last entry of what `load` and `read` give a store that is opened with it. */
+export class PostgresEngine implements MigratableEngine {
+  readonly initialPosition: EnginePosition
+  /** Last entry that `load` and `read` return to a store opened with this engine. */
   readonly openedEntry: EntryId
-  readonly #lanes: Lanes
+  readonly #pools: ConnectionPools
   readonly #retry: Retry
   readonly #history: LogHistory
-  readonly #commitMsMax: number
-  readonly #calls = new RunningCalls()
+  readonly #commitTimeoutMs: number
+  readonly #inFlightCalls = new InFlightCalls()
   #term = NO_TERM
   #holder = ''
   #step = 0
@@ -92,39 +98,38 @@ export class PostgresEngine implements MovableEngine {
   #hasDiverged = false
   #lastIndex: number
   #firstIndex: number
-  #upTo: number
+  #checkpointIndex: number
   #appending = false
-  #keeping = false
+  #maintaining = false
 
-  constructor(parts: EngineParts) {
-    this.opened = parts.opened
+  constructor(parts: PostgresEngineParts) {
+    this.initialPosition = parts.opened
     this.openedEntry = parts.openedEntry ?? { ...NO_ENTRY, index: parts.opened.lastIndex }
-    this.#lanes = parts.lanes
+    this.#pools = parts.lanes
     this.#retry = parts.retry
     this.#history = parts.history
-    this.#commitMsMax = parts.commitMsMax ?? COMMIT_MS_MAX
+    this.#commitTimeoutMs = parts.commitMsMax ?? DEFAULT_COMMIT_TIMEOUT_MS
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
-    this.#upTo = parts.opened.checkpoint.upTo
+    this.#checkpointIndex = parts.opened.checkpoint.upTo
   }
 
   /**
-   * From now on this engine writes, in the term that its lease was given to its holder. Returns
-   * where earlier leaders have left the log. A caller that names the last entry that it has
-   * `applied` leads only where the log ends with that entry.
+   * Makes this engine writable in the term that the lease granted to its holder. Returns the
+   * position left by earlier leaders. With `applied`, rejects unless the log ends with that entry.
    */
-  async lead(
+  async beginTerm(
     term: number,
     { holder = '', applied }: { readonly holder?: string; readonly applied?: EntryId } = {},
   ): Promise<EnginePosition> {
-    const { position, entry, ...found } = await this.#find(applied?.index)
+    const { position, entry, ...found } = await this.#readPosition(applied?.index)
     if (found.term !== term) throw fencedFault(this.#name)
     if (applied !== undefined) {
       const comparison = compareWithLog(applied, { ...position, entry })
       if (comparison !== 'same' || position.lastIndex !== applied.index)
         throw divergedFault(this.#name, applied.index)
     }
-    this.#follow(position)
+    this.#setPosition(position)
     this.#term = term
     this.#holder = holder
     this.#step = found.step
@@ -133,21 +138,21 @@ export class PostgresEngine implements MovableEngine {
   }
 
   /**
-   * Looks how far the log has come by others, and which entry it has where `applied` was; `read`
-   * then reaches its end.
+   * Reads the current end of the log and the entry at the index of `applied`; `read` then reaches
+   * that end.
    */
-  async follow(applied: EntryId = NO_ENTRY): Promise<FollowedLog> {
+  async refresh(applied: EntryId = NO_ENTRY): Promise<FollowedLog> {
     assert(this.#term === NO_TERM, 'a leader follows nobody')
-    const { position, entry, losses } = await this.#find(applied.index)
-    this.#follow(position)
-    return { ...position, entry, losses }
+    const { position, entry, lossesVersion } = await this.#readPosition(applied.index)
+    this.#setPosition(position)
+    return { ...position, entry, losses: lossesVersion }
   }
 
-  /** Which entries the log holds between two indexes, both included. */
+  /** IDs of the log entries between two indexes, both included. */
   async entryIds(from: number, to: number): Promise<readonly EntryId[]> {
     const ids: EntryId[] = []
     for (let next = from; next <= to;) {
-      const page = await this.#page<EntryIdRow>('comparing the log', entryIdsPage(next, to))
+      const page = await this.#queryPage<EntryIdRow>('comparing the log', selectEntryIds(next, to))
       const last = page.at(-1)
       if (last === undefined) break
       ids.push(...page.map(toEntryId))
@@ -156,32 +161,32 @@ export class PostgresEngine implements MovableEngine {
     return ids
   }
 
-  #follow({ lastIndex, firstIndex, checkpoint }: EnginePosition): void {
+  #setPosition({ lastIndex, firstIndex, checkpoint }: EnginePosition): void {
     this.#lastIndex = lastIndex
     this.#firstIndex = firstIndex
-    this.#upTo = checkpoint.upTo
+    this.#checkpointIndex = checkpoint.upTo
   }
 
-  async #find(index?: number): Promise<FoundPosition> {
-    return await this.#calls.run(() =>
+  async #readPosition(index?: number): Promise<TermPosition> {
+    return await this.#inFlightCalls.run(() =>
       this.#retry.run('looking at the log', () =>
-        readPosition(this.#lanes.read, this.#name, index),
+        readPosition(this.#pools.read, this.#name, index),
       ),
     )
   }
 
-  async append(entries: readonly NewLogEntry[]): Promise<void> {
-    await this.#calls.run(async () => {
+  async append(entries: readonly AppendEntry[]): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
       assert(!this.#appending, 'an append waits for the one before')
       if (entries.length === 0) return
       this.#assertLeading()
-      assertAppendable(entries, this.#lastIndex)
+      assertContiguous(entries, this.#lastIndex)
       this.#appending = true
       try {
-        const { append: lane } = this.#lanes
+        const { append: lane } = this.#pools
         const [term, nonce] = [this.#term, randomUUID()]
         const fence = { term, nonce, holder: this.#holder }
-        const shared = { lane, retry: this.#retry, commitMsMax: this.#commitMsMax }
+        const shared = { lane, retry: this.#retry, commitMsMax: this.#commitTimeoutMs }
         await appendEntries(entries, { ...shared, ...fence, name: this.#name })
         for (const { index } of entries) this.#history.add({ index, term, nonce })
         this.#lastIndex = entries.at(-1)?.index ?? this.#lastIndex
@@ -192,21 +197,21 @@ export class PostgresEngine implements MovableEngine {
   }
 
   /**
-   * Whether entries can be appended to a database that was full or did not answer; `moved`: an
-   * append that was given up has happened after all. Rejects when the database is away.
+   * Checks if a database that was full or did not respond is writable again; `moved`: an abandoned
+   * append has happened after all. Rejects if the database is unavailable.
    */
   async isWritable(): Promise<'yes' | 'no' | 'moved'> {
     if (!(await this.#hasSpace())) return 'no'
-    // Last: an append that was given up may have waited for the same as this one.
-    const { position } = await this.#find()
+    // Last, because an abandoned append may have waited for the same reason.
+    const { position } = await this.#readPosition()
     return position.lastIndex === this.#lastIndex ? 'yes' : 'moved'
   }
 
-  /** One entry is written beside the log and removed. */
+  /** Writes and removes a probe entry. */
   async #hasSpace(): Promise<boolean> {
-    return await this.#calls.run(async () => {
-      const { append: lane } = this.#lanes
-      const values = [PROBE_INDEX, randomBytes(PROBE_BYTES).toString('base64')]
+    return await this.#inFlightCalls.run(async () => {
+      const { append: lane } = this.#pools
+      const values = [PROBE_ENTRY_INDEX, randomBytes(PROBE_BYTES).toString('base64')]
       try {
         await lane.query({
           text: `INSERT INTO reeve_log (commit_index, term, nonce, time_ms, body)
@@ -220,77 +225,80 @@ export class PostgresEngine implements MovableEngine {
         throw fault
       } finally {
         const text = 'DELETE FROM reeve_log WHERE commit_index = $1'
-        await lane.query({ text, values: [PROBE_INDEX] })
+        await lane.query({ text, values: [PROBE_ENTRY_INDEX] })
       }
     })
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {
-    const page = (after: Buffer): Promise<readonly RowsPageRow[]> =>
-      this.#page<RowsPageRow>('loading rows', rowsPage(after))
-    let coming = page(Buffer.alloc(0))
+    const fetchPage = (after: Buffer): Promise<readonly CheckpointPageRow[]> =>
+      this.#queryPage<CheckpointPageRow>('loading rows', selectRowsPage(after))
+    let nextPage = fetchPage(Buffer.alloc(0))
     for (;;) {
-      const rows = await coming
+      const rows = await nextPage
       const last = rows.at(-1)
       if (last === undefined) return
-      // Fetched while the caller works on the one before.
-      coming = page(last.id)
-      coming.catch(() => undefined)
-      yield rows.map(fromRowsPage)
+      // Prefetch while the caller processes the current page.
+      nextPage = fetchPage(last.id)
+      nextPage.catch(() => undefined)
+      yield rows.map(toRow)
     }
   }
 
   /**
-   * Rejects with `log-diverged` when the log does not hold the entry before a page any more:
-   * between two pages another database may have taken the place of the first. `after` is the entry
-   * before `fromIndex`, where the caller has applied one.
+   * Rejects with `log-diverged` if the log no longer contains the entry before a page: the database
+   * may have been replaced between two pages. `after` is the entry before `fromIndex`, if the
+   * caller has applied one.
    */
   read(fromIndex: number, after: EntryId = NO_ENTRY): AsyncGenerator<FollowedEntry> {
     return this.#entries(Math.max(fromIndex, this.#firstIndex), this.#lastIndex, after)
   }
 
   async *#entries(from: number, to: number, after: EntryId): AsyncGenerator<FollowedEntry> {
-    let before = after
+    let previous = after
     for (let next = from; next <= to;) {
-      const page = await this.#page<LogPageRow>('reading the log', logPage(next, to))
-      const isKnown = before.nonce !== '' && before.index === next - 1
-      if (isKnown && !isBeforePage(before, page[0])) throw divergedFault(this.#name, before.index)
-      if (page.length === 0 && !(await this.#isTrimmed(next, to))) throw this.#gap(next)
+      const page = await this.#queryPage<LogRow>('reading the log', selectLogPage(next, to))
+      const isKnown = previous.nonce !== '' && previous.index === next - 1
+      if (isKnown && !precedesPage(previous, page[0]))
+        throw divergedFault(this.#name, previous.index)
+      if (page.length === 0 && !(await this.#isTrimmed(next, to)))
+        throw this.#missingEntryFault(next)
       if (page.length === 0) return
       for (const row of page) {
         const entry = toLogEntry(row)
-        // Only a trim since the call excuses a later beginning, and nothing a gap in between.
+        // Only a trim since the call explains a later start; nothing explains a gap in between.
         const isGap = entry.index !== next
         if (isGap && (next !== from || !(await this.#isTrimmed(next, entry.index - 1))))
-          throw this.#gap(next)
+          throw this.#missingEntryFault(next)
         next = entry.index + 1
-        before = entry
+        previous = entry
         yield entry
       }
     }
   }
 
-  /** Whether somebody trimmed all entries of a range: we, or the leader that we follow. */
+  /** True if all entries of a range were trimmed, by this server or by the leader. */
   async #isTrimmed(from: number, to: number): Promise<boolean> {
     if (from > to || to < this.#firstIndex) return true
-    const { position } = await this.#find()
+    const { position } = await this.#readPosition()
     return to < position.firstIndex
   }
 
-  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
-    await this.#keep('writing a checkpoint', async (write) => {
-      assertMarkable(mark, { lastIndex: this.#lastIndex, upTo: this.#upTo })
-      for (const piece of piecesOf(rows)) await write((fence) => pieceStatement(piece, fence))
-      await write((fence) => markStatement(mark, fence))
-      this.#upTo = mark.upTo
+  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointPosition): Promise<void> {
+    await this.#maintain('writing a checkpoint', async (write) => {
+      assertCheckpoint(mark, { lastIndex: this.#lastIndex, upTo: this.#checkpointIndex })
+      for (const batch of checkpointBatches(rows))
+        await write((fence) => upsertRowsStatement(batch, fence))
+      await write((fence) => advanceCheckpointStatement(mark, fence))
+      this.#checkpointIndex = mark.upTo
     })
   }
 
   async trim(beforeIndex: number): Promise<void> {
-    await this.#keep('trimming the log', async (write) => {
-      const end = trimEnd(beforeIndex, this.#upTo)
+    await this.#maintain('trimming the log', async (write) => {
+      const end = clampTrim(beforeIndex, this.#checkpointIndex)
       while (this.#firstIndex < end) {
-        const next = Math.min(end, this.#firstIndex + TRIMMED_PER_STATEMENT)
+        const next = Math.min(end, this.#firstIndex + TRIM_BATCH_SIZE)
         await write((fence) => trimStatement(next, fence))
         this.#firstIndex = next
       }
@@ -298,14 +306,14 @@ export class PostgresEngine implements MovableEngine {
   }
 
   async readBlob(key: string): Promise<Uint8Array | undefined> {
-    return await this.#calls.run(async () => {
+    return await this.#inFlightCalls.run(async () => {
       const statement = {
         name: 'reeve-blob',
         text: 'SELECT bytes FROM reeve_blobs WHERE id = $1',
-        values: [blobId(key)],
+        values: [blobDigest(key)],
       }
       const [found] = await this.#retry.run('reading a blob', () =>
-        this.#lanes.read.query<{ bytes: Buffer }>(statement),
+        this.#pools.read.query<{ bytes: Buffer }>(statement),
       )
       return found?.bytes
     })
@@ -314,7 +322,7 @@ export class PostgresEngine implements MovableEngine {
   async *blobs(): AsyncGenerator<StoredBlob> {
     let after: Buffer = Buffer.alloc(0)
     for (;;) {
-      const page = await this.#page<BlobPageRow>('listing blobs', blobsPage(after))
+      const page = await this.#queryPage<BlobRow>('listing blobs', selectBlobsPage(after))
       const last = page.at(-1)
       if (last === undefined) return
       after = last.id
@@ -323,76 +331,86 @@ export class PostgresEngine implements MovableEngine {
   }
 
   async putBlobs(blobs: readonly StoredBlob[]): Promise<void> {
-    await this.#keep('writing blobs', async (write) => {
+    await this.#maintain('writing blobs', async (write) => {
       await write((fence) => blobsStatement(blobs, fence))
     })
   }
 
-  async beginAt(firstIndex: number): Promise<void> {
-    await this.#keep('beginning a log', async (write) => {
+  async startLogAt(firstIndex: number): Promise<void> {
+    await this.#maintain('beginning a log', async (write) => {
       assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
-      await write((fence) => beginStatement(firstIndex, fence))
+      await write((fence) => startLogStatement(firstIndex, fence))
       this.#lastIndex = firstIndex - 1
       this.#firstIndex = firstIndex
-      this.#upTo = firstIndex - 1
+      this.#checkpointIndex = firstIndex - 1
     })
   }
 
-  /** Nothing is tried again: whoever does not lead any more does not wait for a lost database. */
-  abandon(): void {
+  /** Stops retries: a deposed leader does not wait for a lost database. */
+  stopRetrying(): void {
     this.#retry.stop()
   }
 
   async close(): Promise<void> {
     this.#retry.stop()
-    await this.#calls.close()
+    await this.#inFlightCalls.close()
   }
 
   get #name(): string {
-    return this.#lanes.target.name
+    return this.#pools.target.name
   }
 
-  async #page<R extends Page>(doing: string, statement: Statement): Promise<readonly R[]> {
-    return await this.#calls.run(() =>
-      this.#retry.run(doing, () => this.#lanes.read.query<R>(statement)),
+  async #queryPage<R extends Page>(operation: string, statement: Statement): Promise<readonly R[]> {
+    return await this.#inFlightCalls.run(() =>
+      this.#retry.run(operation, () => this.#pools.read.query<R>(statement)),
     )
   }
 
-  /** Checkpoints and trims take turns; appends do not wait for them. */
-  async #keep(doing: string, work: (write: Write) => Promise<void>): Promise<void> {
-    await this.#calls.run(async () => {
-      assert(!this.#keeping, 'checkpoints and trims do not overlap')
+  /** Runs checkpoints and trims one at a time; appends do not wait for them. */
+  async #maintain(operation: string, work: (write: Write) => Promise<void>): Promise<void> {
+    await this.#inFlightCalls.run(async () => {
+      assert(!this.#maintaining, 'checkpoints and trims do not overlap')
       this.#assertLeading()
-      this.#keeping = true
+      this.#maintaining = true
       try {
-        await work((make) => this.#write(doing, make))
+        await work((make) => this.#write(operation, make))
       } finally {
-        this.#keeping = false
+        this.#maintaining = false
       }
     })
   }
 
-  /** Every try has a step of its own, so that only the last of them can still write. */
-  async #write(doing: string, make: (fence: Fence) => Statement): Promise<void> {
-    await this.#retry.run(doing, async () => {
+  /** Every attempt has its own step number, so that only the last one can still write. */
+  async #write(
+    operation: string,
+    buildStatement: (fence: CheckpointFence) => Statement,
+  ): Promise<void> {
+    await this.#retry.run(operation, async () => {
       const { index, term, nonce } = this.#history.last
       const step = ++this.#step
-      const fence: Fence = [this.#term, step, index, term, nonce, this.#acknowledgedStep]
-      const [kept] = await this.#lanes.keep.query<{ kept: string }>(make(fence))
-      if (kept?.kept !== '1') throw await this.#lostFence()
+      const fence: CheckpointFence = [this.#term, step, index, term, nonce, this.#acknowledgedStep]
+      const [fenced] = await this.#pools.maintenance.query<{ fenced: string }>(
+        buildStatement(fence),
+      )
+      if (fenced?.fenced !== '1') throw await this.#fenceLostFault()
       this.#acknowledgedStep = step
     })
   }
 
-  /** Nobody else keeps the checkpoint in our term: if its step is not ours, it went back. */
-  async #lostFence(): Promise<Fault> {
-    const { term } = await readPosition(this.#lanes.keep, this.#name)
+  /**
+   * Nobody else writes the checkpoint in this term: an unexpected step number means that the
+   * database went back.
+   */
+  async #fenceLostFault(): Promise<Fault> {
+    const { term } = await readPosition(this.#pools.maintenance, this.#name)
     if (term !== this.#term) return fencedFault(this.#name)
     this.#hasDiverged = true
     return divergedFault(this.#name, this.#history.last.index)
   }
 
-  /** The database lacks what this engine has written: whoever leads with it has to begin anew. */
+  /**
+   * True if the database lacks writes of this engine: the leader must restart from the database.
+   */
   get hasDiverged(): boolean {
     return this.#hasDiverged
   }
@@ -401,10 +419,10 @@ export class PostgresEngine implements MovableEngine {
     if (this.#term === NO_TERM) throw fencedFault(this.#name)
   }
 
-  #gap(index: number): Error {
+  #missingEntryFault(index: number): Error {
     return corruptFault(this.#name, `log entry ${index} is missing`)
   }
 }
 
-type Page = LogPageRow | EntryIdRow | RowsPageRow | BlobPageRow
-type Write = (make: (fence: Fence) => Statement) => Promise<void>
+type Page = LogRow | EntryIdRow | CheckpointPageRow | BlobRow
+type Write = (make: (fence: CheckpointFence) => Statement) => Promise<void>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '@reeve/kit/fault.ts'
-import { isAway, isPassing, sqlStateOf, toPostgresFault } from './postgres-faults.ts'
+import { isUnavailable, isTransient, sqlStateOf, toPostgresFault } from './postgres-faults.ts'
 
 const serverSaid = (code: string) => Object.assign(new Error('from the server'), { code })
 const systemSaid = (code: string) =>
@@ -20,7 +20,7 @@ const cases: readonly (readonly [what: string, thrown: unknown, passes: boolean]
 ]
 for (const [what, thrown, passes] of cases)
   test(`asking PostgreSQL again ${passes ? 'may help' : 'does not help'} after ${what}`, () => {
-    assert.equal(isPassing(thrown), passes)
+    assert.equal(isTransient(thrown), passes)
   })
 
 test('only a server names errors by five characters', () => {
@@ -50,7 +50,7 @@ const startCases: readonly (readonly [what: string, thrown: unknown, isAwaited: 
 ]
 for (const [what, thrown, isAwaited] of startCases)
   test(`a server that starts ${isAwaited ? 'waits for' : 'does not wait after'} ${what}`, () => {
-    assert.equal(isAway(thrown), isAwaited)
+    assert.equal(isUnavailable(thrown), isAwaited)
   })
 
 test('a host name that cannot be resolved is named, with where to correct it', () => {
@@ -61,7 +61,7 @@ test('a host name that cannot be resolved is named, with where to correct it', (
   )
 })
 
-test('a full database is told as one that needs no restart', () => {
+test('faults: the message of a full database says that no restart is needed', () => {
   const fault = toPostgresFault(serverSaid('53100'), 'db', 'appending to the log')
   assert.match(fault.message, /^The database db has no space left .*nothing has to be restarted/)
 })

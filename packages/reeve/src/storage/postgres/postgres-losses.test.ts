@@ -13,7 +13,7 @@ else runTests(await startPostgres())
 function runTests(postgres: TestPostgres): void {
   after(() => postgres.stop())
 
-  test('a leader appends nothing to a database that went back', async (t) => {
+  test('losses: a leader appends nothing to a database restored to an earlier time', async (t) => {
     const { engine, goBack } = await aLeader(t, postgres)
     await engine.append([entry(1), entry(2)])
     await engine.append([entry(3)])
@@ -35,7 +35,7 @@ function runTests(postgres: TestPostgres): void {
     await assert.rejects(engine.checkpoint([], mark), { kind: 'log-diverged' })
     assert.equal(engine.hasDiverged, true)
     const next = await database.openEngine()
-    assert.deepEqual([next.opened.lastIndex, next.opened.checkpoint.upTo], [1, 0])
+    assert.deepEqual([next.initialPosition.lastIndex, next.initialPosition.checkpoint.upTo], [1, 0])
     for await (const page of next.load()) assert.deepEqual(page, [])
     await next.close()
   })
@@ -70,10 +70,10 @@ function runTests(postgres: TestPostgres): void {
     await engine.append([entry(2)])
     const next = await database.openEngine()
     atEnd(t, () => next.close())
-    await assert.rejects(next.lead(term, { applied: first }), { kind: 'log-diverged' })
+    await assert.rejects(next.beginTerm(term, { applied: first }), { kind: 'log-diverged' })
     await goBack(1)
-    await assert.rejects(next.lead(term, { applied: history.last }), { kind: 'log-diverged' })
-    assert.equal((await next.lead(term, { applied: first })).lastIndex, 1)
+    await assert.rejects(next.beginTerm(term, { applied: history.last }), { kind: 'log-diverged' })
+    assert.equal((await next.beginTerm(term, { applied: first })).lastIndex, 1)
   })
 
   test('entries that do not follow the ones before them are not read', async (t) => {
@@ -83,7 +83,7 @@ function runTests(postgres: TestPostgres): void {
     atEnd(t, () => reader.close())
     const applied = history.last
     await engine.append([entry(3), entry(4)])
-    const log = await reader.follow(applied)
+    const log = await reader.refresh(applied)
     assert.deepEqual(log.entry, applied)
     await goBack(1)
     await postgres.query(
@@ -133,7 +133,7 @@ async function aLeader(t: TestContext, postgres: TestPostgres) {
   const history = new LogHistory()
   const engine = await database.openEngine(history)
   atEnd(t, () => engine.close())
-  await engine.lead(term, { holder: claim.holder })
+  await engine.beginTerm(term, { holder: claim.holder })
   const query = (text: string) => postgres.query(new URL(url).pathname.slice(1), text)
   const setHolder = async (holder: string): Promise<void> => {
     await query(`UPDATE reeve_leader SET holder = '${holder}'`)

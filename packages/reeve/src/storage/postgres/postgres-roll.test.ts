@@ -14,7 +14,7 @@ function runSuite(postgres: TestPostgres): void {
     const database = await openPostgresDatabase(url)
     t.after(() => database.close())
     return {
-      store: database.roll,
+      store: database.servers,
       // The database's clock is the machine's: what was seen is put further back instead.
       pass: async (ms) => {
         const sooner = `seen_at - interval '${ms} milliseconds'`

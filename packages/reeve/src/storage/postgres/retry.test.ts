@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { Retry } from './retry.ts'
+import { Retry } from './postgres-faults.ts'
 
 /** A retry on a clock that moves only when told. */
 function aRetry() {
@@ -19,7 +19,7 @@ function aRetry() {
   return { clock, retry }
 }
 
-test('retry: what hangs is given up after its time, and not asked for again', async () => {
+test('retry: a hanging attempt times out and is not retried', async () => {
   const { clock, retry } = aRetry()
   let attempts = 0
   const hanging = Promise.withResolvers<string>()
@@ -42,7 +42,7 @@ test('retry: what hangs is given up after its time, and not asked for again', as
   assert.equal(attempts, 1)
 })
 
-test('retry: what fails and waits is not asked for after its time', async () => {
+test('retry: a failing attempt is not retried after the timeout', async () => {
   const { clock, retry } = aRetry()
   let attempts = 0
   const result = retry.runWithin(100, 'appending', async () => {

@@ -24,17 +24,15 @@ import {
   type Refusal,
 } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import { findPlaces } from '../jobs/placed-problems.ts'
-import { readSubmission } from '../jobs/submissions.ts'
-import { versionsOf } from '../jobs/versions.ts'
-import type { WorkOrigin } from '../work-origin.ts'
+import type { WorkloadContext, WorkOrigin } from '../context.ts'
+import { locateFields } from '../jobs/checks.ts'
+import { readSubmission, versionsOf } from '../jobs/versions.ts'
 
-export interface FailureQuestion {
+export interface FailureParams {
   readonly allocId: string
   readonly origin: WorkOrigin
-  /** Reads the last output of a task from its node: before its end, or until now. */
-  readonly readOutput: (
+  /** Reads the last output of a task from its node, before its end or up to now. */
+  readonly readTaskOutput: (
     row: AllocationRow,
     wanted: { readonly task: string; readonly ended: boolean },
   ) => Promise<Result<LastOutput, Refusal>>
@@ -44,9 +42,9 @@ export interface FailureQuestion {
 export async function allocationFailure(
   context: WorkloadContext,
   caller: Caller,
-  question: FailureQuestion,
+  params: FailureParams,
 ): Promise<Result<AllocationFailure, Refusal>> {
-  const id = checkUuid('alloc', question.allocId)
+  const id = checkUuid('alloc', params.allocId)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const row = context.store.tables.allocations.find(id.value)
   // An allocation that the caller may not read is reported as not found.
@@ -55,76 +53,78 @@ export async function allocationFailure(
   const allocation = allocationStub(row)
   const failure = failureOf(allocation, context.clock.nowMs())
   if (failure === undefined) return ok({ Failure: null, NextAttempt: null, Remedies: [] })
-  const mayRead = ['read-logs', 'read-fs'] as const
-  const mayReadLines = mayRead.some((one) => caller.grants.allows(row.Namespace, one))
-  const output = await outputOf(question, row, { allocation, failure, mayReadLines })
-  const next = nextOf(context, { row, allocation, failure })
-  const place = await placeOf(context, { row, failure }, question.origin)
-  const stable = stableVersion(context, row)
+  const logCapabilities = ['read-logs', 'read-fs'] as const
+  const mayReadLines = logCapabilities.some((one) => caller.grants.allows(row.Namespace, one))
+  const output = await readFailureOutput(params, row, { allocation, failure, mayReadLines })
+  const next = findNextAttempt(context, { row, allocation, failure })
+  const position = await findJobFilePosition(context, { row, failure }, params.origin)
+  const stable = previousStableVersion(context, row)
   return ok({
     Failure: failure,
     ...output,
     NextAttempt: next,
-    Remedies: [...remediesFor({ failure, allocation, next, stable, place })],
+    Remedies: [
+      ...remediesFor({ failure, allocation, next, stableVersion: stable, place: position }),
+    ],
   })
 }
 
-interface Failed {
+interface FailedAllocation {
   readonly row: AllocationRow
   readonly failure: Failure
 }
 
-interface ReadableFailure {
+interface OutputAccess {
   readonly allocation: AllocationStub
   readonly failure: Failure
   readonly mayReadLines: boolean
 }
 
-type Output = Pick<AllocationFailure, 'Lines' | 'LinesFrom' | 'LinesOmitted' | 'Check'>
+type FailureOutput = Pick<AllocationFailure, 'Lines' | 'LinesFrom' | 'LinesOmitted' | 'Check'>
 
 /** Kinds of failure with output; a task that was never started has none. */
-const WITH_OUTPUT: ReadonlySet<Failure['Kind']> = new Set(['exit', 'oom', 'check'])
+const KINDS_WITH_OUTPUT: ReadonlySet<Failure['Kind']> = new Set(['exit', 'oom', 'check'])
 
-async function outputOf(
-  { readOutput }: FailureQuestion,
+async function readFailureOutput(
+  { readTaskOutput }: FailureParams,
   row: AllocationRow,
-  { allocation, failure, mayReadLines }: ReadableFailure,
-): Promise<Output> {
+  { allocation, failure, mayReadLines }: OutputAccess,
+): Promise<FailureOutput> {
   const { Kind, Task: task } = failure
-  if (!WITH_OUTPUT.has(Kind)) return { LinesOmitted: 'the task was not running' }
+  if (!KINDS_WITH_OUTPUT.has(Kind)) return { LinesOmitted: 'the task was not running' }
   const isRunning = allocation.TaskStates?.[task]?.State === 'running'
   const isRestartedByCheck = Kind === 'check' && (allocation.TaskStates?.[task]?.Restarts ?? 0) > 0
-  const ended = !isRunning || Kind !== 'check' || isRestartedByCheck
+  const hasEnded = !isRunning || Kind !== 'check' || isRestartedByCheck
   // Checks require `read-job`, log lines `read-logs`.
-  if (!mayReadLines && Kind !== 'check') return { LinesOmitted: NEEDS_LOGS }
-  const answer = await readOutput(row, { task, ended })
-  if (!answer.ok) return { LinesOmitted: answer.error.message }
-  const { Type, Text, Checks } = answer.value
+  if (!mayReadLines && Kind !== 'check') return { LinesOmitted: NEEDS_READ_LOGS }
+  const output = await readTaskOutput(row, { task, ended: hasEnded })
+  if (!output.ok) return { LinesOmitted: output.error.message }
+  const { Type, Text, Checks } = output.value
   const [check] = Checks
   return {
-    ...(Kind === 'check' && check !== undefined && { Check: shortCheck(check) }),
+    ...(Kind === 'check' && check !== undefined && { Check: truncateCheck(check) }),
     ...(!mayReadLines
-      ? { LinesOmitted: NEEDS_LOGS }
+      ? { LinesOmitted: NEEDS_READ_LOGS }
       : Type === null
         ? { LinesOmitted: 'the task wrote nothing' }
         : { Lines: lastLines(Text), LinesFrom: Type }),
   }
 }
 
-const NEEDS_LOGS = 'needs read-logs'
+const NEEDS_READ_LOGS = 'needs read-logs'
 
 function lastLines(text: string): string[] {
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
   return lines.slice(-FAILURE_LINES_MAX).map((line) => line.slice(0, FAILURE_LINE_CHARS_MAX))
 }
 
-function shortCheck(check: CheckResult): CheckResult {
+function truncateCheck(check: CheckResult): CheckResult {
   return { ...check, Output: check.Output.slice(0, FAILURE_CHECK_CHARS_MAX) }
 }
 
-function nextOf(
+function findNextAttempt(
   { store: { tables } }: WorkloadContext,
-  { row, allocation, failure }: Failed & { readonly allocation: AllocationStub },
+  { row, allocation, failure }: FailedAllocation & { readonly allocation: AllocationStub },
 ) {
   const jobKey = namespacedKey(row.Namespace, row.JobID)
   const followUp = tables.evaluations.find(allocation.FollowupEvalID)
@@ -137,8 +137,8 @@ function nextOf(
     ),
     followUp,
     deployment: tables.deployments.find(allocation.DeploymentID),
-    open: tables.evaluations
-      .rowsIn('open', jobKey)
+    openEvaluations: tables.evaluations
+      .rowsByIndex('open', jobKey)
       .filter(({ ID }) => ID !== allocation.FollowupEvalID),
   })
 }
@@ -151,9 +151,9 @@ function versionOf(
 }
 
 /** Returns the position of the failing part in the job file that the version was submitted with. */
-async function placeOf(
+async function findJobFilePosition(
   context: WorkloadContext,
-  { row, failure }: Failed,
+  { row, failure }: FailedAllocation,
   origin: WorkOrigin,
 ): Promise<JobFilePlace | undefined> {
   const { Namespace: namespace, JobID: jobId, JobVersion: version } = row
@@ -164,11 +164,11 @@ async function placeOf(
   if (group < 0 || task < 0) return undefined
   const path = `TaskGroups[${group}].Tasks[${task}]${failingField(failure)}`
   const submission = await readSubmission(context.store, { namespace, jobId, version })
-  const [place] = await findPlaces(context, submission, [path], origin)
+  const [place] = await locateFields(context, submission, [path], origin)
   return place
 }
 
-function stableVersion(context: WorkloadContext, row: AllocationRow): number | undefined {
+function previousStableVersion(context: WorkloadContext, row: AllocationRow): number | undefined {
   const { Namespace: namespace, JobID: jobId, JobVersion } = row
   const current = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (current?.Version !== JobVersion) return undefined

@@ -1,116 +1,122 @@
 import {
   namespaceTenant,
-  outcomeOf,
-  type AskedPolicy,
-  type JobSubject,
-  type JudgedSet,
-  type Judgement,
-  type PolicyAsker,
+  toPolicyOutcome,
+  type PolicyInvocation,
+  type JobInput,
+  type PolicySetResult,
+  type PolicyResult,
+  type PolicyEngine,
 } from '../../policy/index.ts'
-import { hideSecrets } from './hide-secrets.ts'
-import type { GuardingPolicy, GuardingSet, PolicySource } from './policy-source.ts'
-import { PolicyTexts } from './policy-texts.ts'
+import { redactSecrets } from './hide-secrets.ts'
+import type { EnforcedPolicy, EnforcedPolicySet, PolicySource } from './policy-source.ts'
+import { PolicyCodeCache } from './policy-texts.ts'
 
 /** Result of a policy set, with the outcomes of its policies in order. */
-export interface GuardVerdict extends JudgedSet {
-  readonly set: GuardingSet
+export interface PolicySetVerdict extends PolicySetResult {
+  readonly set: EnforcedPolicySet
 }
 
 /** Data that policies need besides the job. */
-export interface SubjectNeeds {
+export interface PolicyInputOptions {
   readonly readsVariables: boolean
   /** Reports whether the authors of the policies may read a namespace. */
-  readonly mayReadOf: (namespace: string) => boolean
+  readonly mayReadNamespace: (namespace: string) => boolean
 }
 
-export interface PolicyGuardOptions {
+export interface JobPolicyEvaluatorOptions {
   readonly source: PolicySource
-  readonly asker: PolicyAsker
+  readonly engine: PolicyEngine
 }
 
 /** Evaluates the policies of a namespace on a job. Decides nothing. */
-export class PolicyGuard {
+export class JobPolicyEvaluator {
   readonly #source: PolicySource
-  readonly #asker: PolicyAsker
-  readonly #texts: PolicyTexts
+  readonly #engine: PolicyEngine
+  readonly #code: PolicyCodeCache
 
-  constructor({ source, asker }: PolicyGuardOptions) {
+  constructor({ source, engine }: JobPolicyEvaluatorOptions) {
     this.#source = source
-    this.#asker = asker
-    this.#texts = new PolicyTexts(source)
+    this.#engine = engine
+    this.#code = new PolicyCodeCache(source)
   }
 
   /** Returns the current policy sets of a namespace that have policies. */
-  setsFor(namespace: string): readonly GuardingSet[] {
+  policySetsFor(namespace: string): readonly EnforcedPolicySet[] {
     if (!this.#source.hasPolicies()) return NO_SETS
-    return this.#source.setsFor(namespace).filter(({ policies }) => policies.length > 0)
+    return this.#source.policySetsFor(namespace).filter(({ policies }) => policies.length > 0)
   }
 
   /** Reports whether overriding a set requires a comment. */
-  needsComment({ id }: GuardingSet): boolean {
-    return this.#source.needsComment(id)
+  requiresComment({ id }: EnforcedPolicySet): boolean {
+    return this.#source.requiresComment(id)
   }
 
   /** Evaluates each organization's sets separately: they have different input. */
-  async judge(
-    sets: readonly GuardingSet[],
-    subjectFor: (needs: SubjectNeeds) => JobSubject,
-  ): Promise<readonly GuardVerdict[]> {
-    const owned = Map.groupBy(sets, ({ organizationId }) => organizationId).values()
+  async evaluate(
+    sets: readonly EnforcedPolicySet[],
+    subjectFor: (needs: PolicyInputOptions) => JobInput,
+  ): Promise<readonly PolicySetVerdict[]> {
+    const setsByOrganization = Map.groupBy(sets, ({ organizationId }) => organizationId).values()
     const verdicts = await Promise.all(
-      Array.from(owned, async (own) => await this.#judgeOwn(own, subjectFor)),
+      Array.from(
+        setsByOrganization,
+        async (organizationSets) => await this.#evaluateOrganization(organizationSets, subjectFor),
+      ),
     )
-    const found = new Map(verdicts.flat().map((verdict) => [verdict.set, verdict]))
-    return sets.flatMap((set) => found.get(set) ?? [])
+    const verdictBySet = new Map(verdicts.flat().map((verdict) => [verdict.set, verdict]))
+    return sets.flatMap((set) => verdictBySet.get(set) ?? [])
   }
 
   /** Evaluates all policies of an organization at once: their input is built once. */
-  async #judgeOwn(
-    sets: readonly GuardingSet[],
-    subjectFor: (needs: SubjectNeeds) => JobSubject,
-  ): Promise<readonly GuardVerdict[]> {
+  async #evaluateOrganization(
+    sets: readonly EnforcedPolicySet[],
+    subjectFor: (needs: PolicyInputOptions) => JobInput,
+  ): Promise<readonly PolicySetVerdict[]> {
     const organizationId = sets[0]?.organizationId
     const policies = sets.flatMap((set) => set.policies)
-    const texts = await Promise.all(policies.map((policy) => this.#texts.find(policy)))
+    const texts = await Promise.all(policies.map((policy) => this.#code.find(policy)))
     const readsVariables = texts.some((text) => text?.readsVariables === true)
-    const asked = policies.flatMap(({ params }, at): AskedPolicy[] => {
-      const policy = texts[at]?.text
+    const requests = policies.flatMap(({ params }, at): PolicyInvocation[] => {
+      const policy = texts[at]?.code
       return policy === undefined ? [] : [{ policy, params }]
     })
-    const mayReadOf = (namespace: string): boolean =>
-      (this.#source.ownerOf(namespace) ?? organizationId) === organizationId
-    const subject = subjectFor({ readsVariables, mayReadOf })
+    const mayReadNamespace = (namespace: string): boolean =>
+      (this.#source.organizationOf(namespace) ?? organizationId) === organizationId
+    const subject = subjectFor({ readsVariables, mayReadNamespace })
     const origin = { tenant: namespaceTenant(subject.namespace) }
-    const judgements = (await this.#asker.ask(subject, asked, origin)).values()
-    const said = new Map<GuardingPolicy, Judgement>()
+    const judgements = (await this.#engine.evaluate(subject, requests, origin)).values()
+    const judgementOf = new Map<EnforcedPolicy, PolicyResult>()
     for (const [at, policy] of policies.entries())
-      said.set(policy, texts[at] === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED))
+      judgementOf.set(
+        policy,
+        texts[at] === undefined ? CODE_MISSING : (judgements.next().value ?? NOT_EVALUATED),
+      )
     return sets.map((set) => {
-      const verdict = verdictOfSet(set, said)
+      const verdict = buildSetVerdict(set, judgementOf)
       if (verdict.outcomes.every(({ findings }) => findings.length === 0)) return verdict
-      return { ...verdict, outcomes: hideSecrets(verdict.outcomes, subject, set) }
+      return { ...verdict, outcomes: redactSecrets(verdict.outcomes, subject, set) }
     })
   }
 }
 
-const NO_SETS: readonly GuardingSet[] = []
+const NO_SETS: readonly EnforcedPolicySet[] = []
 
-function verdictOfSet(
-  set: GuardingSet,
-  said: ReadonlyMap<GuardingPolicy, Judgement>,
-): GuardVerdict {
+function buildSetVerdict(
+  set: EnforcedPolicySet,
+  judgementOf: ReadonlyMap<EnforcedPolicy, PolicyResult>,
+): PolicySetVerdict {
   const { name, overridable, policies } = set
   const outcomes = policies.map((policy) =>
-    outcomeOf(policy, said.get(policy) ?? UNASKED, overridable),
+    toPolicyOutcome(policy, judgementOf.get(policy) ?? NOT_EVALUATED, overridable),
   )
   return { set, name, overridable, outcomes }
 }
 
 /** Error that fails closed. The next attempt finds the replacing code. */
-const CODE_GONE = errored('the code of the policy is not stored any more')
-const UNASKED = errored('the policy was not asked')
+const CODE_MISSING = erroredJudgement('the code of the policy is not stored any more')
+const NOT_EVALUATED = erroredJudgement('the policy was not asked')
 
-function errored(message: string): Judgement {
+function erroredJudgement(message: string): PolicyResult {
   const finding = { rule: null, line: null, column: null, message }
   return { status: 'errored', output: [], findings: [finding] }
 }

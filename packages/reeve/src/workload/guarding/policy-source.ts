@@ -1,7 +1,7 @@
-import type { EnforcementLevel, PlainObject } from '../../policy/index.ts'
+import type { EnforcementLevel, JsonObject } from '../../policy/index.ts'
 
 /** A policy that applies to a namespace. */
-export interface GuardingPolicy {
+export interface EnforcedPolicy {
   readonly id: string
   readonly name: string
   readonly kind: 'native' | 'opa'
@@ -10,11 +10,11 @@ export interface GuardingPolicy {
   readonly description: string | null
   /** Identifies the code: equal hashes are equal texts. */
   readonly codeHash: string
-  readonly params: PlainObject
+  readonly params: JsonObject
 }
 
 /** A policy set that applies to a namespace. */
-export interface GuardingSet {
+export interface EnforcedPolicySet {
   readonly id: string
   /** The owner of the set. */
   readonly organizationId: string
@@ -22,7 +22,7 @@ export interface GuardingSet {
   readonly overridable: boolean
   /** Values of sensitive parameters. */
   readonly secrets: readonly unknown[]
-  readonly policies: readonly GuardingPolicy[]
+  readonly policies: readonly EnforcedPolicy[]
 }
 
 /**
@@ -36,11 +36,11 @@ export interface PolicySource {
    */
   hasPolicies(): boolean
   /** Returns the sets that apply to a namespace, in the order of reporting. */
-  setsFor(namespace: string): readonly GuardingSet[]
+  policySetsFor(namespace: string): readonly EnforcedPolicySet[]
   /** Returns the organization of a namespace; undefined if it has none. */
-  ownerOf(namespace: string): string | undefined
+  organizationOf(namespace: string): string | undefined
   /** Reports whether the organization of a set requires a comment for overrides. */
-  needsComment(setId: string): boolean
+  requiresComment(setId: string): boolean
   /** Returns the code; undefined if it was replaced and is no longer stored. */
   readCode(codeHash: string): Promise<string | undefined>
 }
@@ -48,8 +48,8 @@ export interface PolicySource {
 /** Source without policies. */
 export const NO_POLICIES: PolicySource = {
   hasPolicies: () => false,
-  setsFor: () => [],
-  ownerOf: () => undefined,
-  needsComment: () => false,
+  policySetsFor: () => [],
+  organizationOf: () => undefined,
+  requiresComment: () => false,
   readCode: async () => undefined,
 }

@@ -1,44 +1,42 @@
 import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { LIMITS } from '../../model/index.ts'
-import type { PolicyText } from '../../policy/index.ts'
-import type { GuardingPolicy, PolicySource } from './policy-source.ts'
+import type { PolicyDefinition } from '../../policy/index.ts'
+import type { EnforcedPolicy, PolicySource } from './policy-source.ts'
 
-/** Other systems put their own name before `_var`; see `policy/native-data.ts`. */
-const VARIABLE_IMPORT = /\b[a-z]+_var\b/
+/** Other systems prefix `_var` with their own name; see `policy/native-input.ts`. */
+const VARIABLE_IMPORT_PATTERN = /\b[a-z]+_var\b/
 
-/** The code of a policy, as it is asked. */
-export interface KnownText {
-  readonly text: PolicyText
-  /** Whether it may ask for variables; they are gathered only then. */
+/** Policy code in the form used for evaluation. */
+export interface CachedPolicy {
+  readonly code: PolicyDefinition
+  /** True if it may read variables, which are collected only then. */
   readonly readsVariables: boolean
 }
 
-/**
- * Caches the code of policies. An entry never goes stale, since a hash names its text.
- */
-export class PolicyTexts {
+/** Caches policy code by hash, so entries never become stale. */
+export class PolicyCodeCache {
   readonly #source: Pick<PolicySource, 'readCode'>
-  readonly #cache = new LruCache<string, KnownText>({
+  readonly #cache = new LruCache<string, CachedPolicy>({
     weightMax: LIMITS.policyTextCharsMax,
     countMax: LIMITS.policyTextsMax,
-    weigh: (_, { text }) => text.code.length,
+    weigh: (_, { code }) => code.code.length,
   })
 
   constructor(source: Pick<PolicySource, 'readCode'>) {
     this.#source = source
   }
 
-  /** Undefined when the code is not stored any more. */
-  async find(policy: GuardingPolicy): Promise<KnownText | undefined> {
+  /** Undefined if the code is no longer stored. */
+  async find(policy: EnforcedPolicy): Promise<CachedPolicy | undefined> {
     const { codeHash, kind, name, query } = policy
     const key = JSON.stringify([codeHash, kind, name, query])
     const cached = this.#cache.get(key)
     if (cached !== undefined) return cached
     const code = await this.#source.readCode(codeHash)
     if (code === undefined) return undefined
-    const readsVariables = kind === 'native' && VARIABLE_IMPORT.test(code)
-    const found: KnownText = { text: { name, kind, query, code }, readsVariables }
-    this.#cache.set(key, found)
-    return found
+    const readsVariables = kind === 'native' && VARIABLE_IMPORT_PATTERN.test(code)
+    const entry: CachedPolicy = { code: { name, kind, query, code }, readsVariables }
+    this.#cache.set(key, entry)
+    return entry
   }
 }

@@ -24,7 +24,7 @@ async function read(reader: JobFileReader, text: string, tenant = 'a'): Promise<
 const ORIGIN = { tenant: 'a' }
 const SLOW = 'job "slow" {\n meta = { a = length([for x in range(1000) : range(500)]) }\n}'
 
-test('JobFileReader: files are read one after the other, by the same thread', async () => {
+test('JobFileReader: files are parsed sequentially by the same thread', async () => {
   const reader = new JobFileReader({ clock: patient })
   const names = ['a', 'b', 'c']
   const found = await Promise.all(names.map((name) => read(reader, `job "${name}" {}`)))
@@ -32,13 +32,13 @@ test('JobFileReader: files are read one after the other, by the same thread', as
   await reader.stop()
 })
 
-test('JobFileReader: a file whose time is over is given up, and the next one is read', async () => {
+test('JobFileReader: a file that times out is abandoned and the next one is parsed', async () => {
   let isImpatient = true
   const clock: Clock = {
     nowMs: () => 0,
     monotonicMs: () => 0,
     after(delayMs, wake) {
-      assert.equal(delayMs, LIMITS.jobFileMsMax)
+      assert.equal(delayMs, LIMITS.jobFileTimeoutMs)
       // Before the thread can have answered: nothing is heard while this turn lasts.
       if (isImpatient) queueMicrotask(wake)
       isImpatient = false
@@ -47,12 +47,12 @@ test('JobFileReader: a file whose time is over is given up, and the next one is 
   }
   const reader = new JobFileReader({ clock })
   const [slow, next] = await Promise.all([read(reader, SLOW), read(reader, 'job "next" {}')])
-  assert.equal(slow, `Reading the file takes longer than ${LIMITS.jobFileMsMax} ms.`)
+  assert.equal(slow, `Reading the file takes longer than ${LIMITS.jobFileTimeoutMs} ms.`)
   assert.equal(next, 'next')
   await reader.stop()
 })
 
-test('JobFileReader: a thread without memory refuses the file instead of ending the process', async () => {
+test('JobFileReader: running out of memory rejects the file and keeps the process alive', async () => {
   const reader = new JobFileReader({ clock: patient, megabytesMax: 40 })
   const groups = Array.from({ length: 25_000 }, (_, index) => `group "g${index}" {}`)
   const outcome = await read(reader, `job "large" {\n${groups.join('\n')}\n}`)
@@ -61,7 +61,7 @@ test('JobFileReader: a thread without memory refuses the file instead of ending 
   await reader.stop()
 })
 
-test('JobFileReader: a tenant has no more files waiting than it may, and others have theirs', async () => {
+test('JobFileReader: the queue is limited per tenant', async () => {
   const reader = new JobFileReader({ clock: patient })
   const count = LIMITS.jobFilesWaitingPerTenantMax
   const all = Array.from({ length: count + 1 }, (_, index) => read(reader, `job "j${index}" {}`))
@@ -89,7 +89,7 @@ test('JobFileReader: the refusal names the limit and what to do', async () => {
   await reader.stop()
 })
 
-test('JobFileReader: what is not read when it stops fails', async () => {
+test('JobFileReader: pending files fail on stop', async () => {
   const reader = new JobFileReader({ clock: patient })
   const readings = [reader.read(task(SLOW), ORIGIN), reader.read(task('job "a" {}'), ORIGIN)]
   const settled = Promise.allSettled(readings)

@@ -12,9 +12,9 @@ import type { JobFileOutcome, JobFileTask } from './job-file-task.ts'
 
 export interface JobFileReaderOptions {
   readonly clock: Clock
-  /** Memory of the thread, where it is not the usual limit. */
+  /** Memory limit of the thread; a default applies if not given. */
   readonly megabytesMax?: number
-  /** Other names that job files may use; none unless given. */
+  /** Alternative names for blocks and attributes of job files; none unless given. */
   readonly aliases?: JobFileAliases
 }
 
@@ -27,25 +27,28 @@ export class JobFileReader {
   constructor({ clock, megabytesMax = LIMITS.jobFileMegabytesMax, aliases }: JobFileReaderOptions) {
     this.#aliases = aliases
     this.#limits = {
-      msMax: LIMITS.jobFileMsMax,
+      timeoutMs: LIMITS.jobFileTimeoutMs,
       megabytesMax,
       waitingMax: LIMITS.jobFilesWaitingMax,
       waitingPerTenantMax: LIMITS.jobFilesWaitingPerTenantMax,
-      waitMsMax: LIMITS.jobFileWaitMsMax,
+      waitMsMax: LIMITS.jobFileWaitTimeoutMs,
     }
     this.#queue = new ThreadQueue({
       clock,
       file: new URL('./job-file-worker.ts', import.meta.url),
-      does: 'reads job files',
+      description: 'reads job files',
       limits: this.#limits,
     })
   }
 
-  /** Rejected when too many files wait; else the outcome, also for a file that costs too much. */
+  /**
+   * Parses a job file. Rejects if too many files are queued; a file that exceeds the limits is an
+   * outcome.
+   */
   async read(task: JobFileTask, origin: TaskOrigin): Promise<Result<JobFileOutcome, Refusal>> {
     const aliases = this.#aliases
-    const named = aliases === undefined ? task : { ...task, aliases }
-    const result = await this.#queue.run(() => named, origin)
+    const taskWithAliases = aliases === undefined ? task : { ...task, aliases }
+    const result = await this.#queue.run(() => taskWithAliases, origin)
     switch (result.kind) {
       case 'done':
         return ok(result.outcome)
@@ -53,28 +56,28 @@ export class JobFileReader {
         return err(
           refusal(
             'too-many-job-files',
-            capitalized(overloadMessage(result.cause, 'job files', this.#limits)),
+            capitalize(overloadMessage(result.cause, 'job files', this.#limits)),
           ),
         )
       case 'too-slow':
-        return refused(`Reading the file takes longer than ${LIMITS.jobFileMsMax} ms.`)
+        return rejectedFile(`Reading the file takes longer than ${LIMITS.jobFileTimeoutMs} ms.`)
       case 'too-large':
-        return refused(
+        return rejectedFile(
           `Reading the file takes more than ${this.#limits.megabytesMax} MB of memory.`,
         )
     }
   }
 
-  /** Ends the thread; files that are not read by then fail. A later file starts another one. */
+  /** Stops the thread; pending files fail. A later file starts a new thread. */
   stop(): Promise<void> {
     return this.#queue.stop()
   }
 }
 
-function capitalized(text: string): string {
+function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-function refused(message: string): Result<JobFileOutcome, Refusal> {
+function rejectedFile(message: string): Result<JobFileOutcome, Refusal> {
   return ok({ kind: 'refused', message })
 }

@@ -3,12 +3,12 @@ import type { JobFileAliases } from '../../compat/index.ts'
 import { nodeCrypto } from '@reeve/kit/node'
 import type { Random } from '@reeve/kit/clock.ts'
 import {
-  findPlaces,
-  formatPlacedProblem,
+  locatePaths,
+  formatLocatedProblem,
   formatProblems,
   parseJobFile,
   parseLegacyJobFile,
-  placeProblems,
+  locateProblems,
   type JobFileResult,
 } from '../../jobspec/index.ts'
 import { jobWithDefaults, LIMITS, type JobDefaults, type JobProblem } from '../../model/index.ts'
@@ -44,7 +44,7 @@ export type JobFileOutcome =
   | { readonly kind: 'refused'; readonly message: string }
 
 /** File name in messages about unnamed text. */
-const FILE = 'input.hcl'
+const UNNAMED_FILE = 'input.hcl'
 const VARIABLES_FILE = 'variables.hcl'
 
 /**
@@ -53,23 +53,31 @@ const VARIABLES_FILE = 'variables.hcl'
  * little.
  */
 export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcome {
-  const read = readTask(task, random)
-  if (!read.ok) return { kind: 'refused', message: formatProblems(read.error) }
-  const { job, positions } = read.value
+  const parsed = parseTask(task, random)
+  if (!parsed.ok) return { kind: 'refused', message: formatProblems(parsed.error) }
+  const { job, positions } = parsed.value
   const { defaults } = task
   const json = JSON.stringify(defaults === undefined ? job : jobWithDefaults(job, defaults))
-  const placed = placeProblems(task.problems ?? [], positions).map(formatPlacedProblem)
-  const places = findPlaces(task.paths ?? [], positions)
-  if (json.length <= LIMITS.parsedJobCharsMax) return { kind: 'job', json, placed, places }
+  const problemLines = locateProblems(task.problems ?? [], positions).map(formatLocatedProblem)
+  const places = locatePaths(task.paths ?? [], positions)
+  if (json.length <= LIMITS.parsedJobCharsMax)
+    return { kind: 'job', json, placed: problemLines, places }
   const message = `The job has ${json.length} characters as JSON; at most ${LIMITS.parsedJobCharsMax} can be registered.`
   return { kind: 'refused', message }
 }
 
-function readTask(task: JobFileTask, random: Random): JobFileResult {
+function parseTask(task: JobFileTask, random: Random): JobFileResult {
   const { text, variables, nowMs, flags = {}, aliases } = task
   const named = aliases === undefined ? {} : { aliases }
-  if (task.isLegacy) return parseLegacyJobFile({ file: FILE, text, ...named })
+  if (task.isLegacy) return parseLegacyJobFile({ file: UNNAMED_FILE, text, ...named })
   const variableTexts = variables === '' ? [] : [{ file: VARIABLES_FILE, text: variables }]
-  const request = { file: FILE, text, variableTexts, flags, strict: false, files: undefined }
+  const request = {
+    file: UNNAMED_FILE,
+    text,
+    variableTexts,
+    flags,
+    strict: false,
+    files: undefined,
+  }
   return parseJobFile({ ...request, ...named, random, crypto: nodeCrypto, nowMs })
 }

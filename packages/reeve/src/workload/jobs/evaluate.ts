@@ -7,20 +7,22 @@ import {
   refusal,
   type AllocationRow,
   type Refusal,
+  hasPlacementHold,
+  withoutQuarantine,
 } from '../../model/index.ts'
-import { reschedules } from '../../scheduler/index.ts'
+import { isReschedulingEnabled } from '../../scheduler/index.ts'
 import {
   namespacedKey,
   put,
-  withJobRows,
+  withDerivedRows,
   type Change,
   type Stamp,
   type Author,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import type { JobWritten } from './register.ts'
+import type { JobWriteResult } from './job-commit.ts'
 
-export interface EvaluateRequest {
+interface EvaluateRequest {
   readonly namespace: string
   readonly jobId: string
   /** Undefined if the request has none: the path names the job. */
@@ -32,7 +34,7 @@ export async function evaluateJob(
   { store, ids }: WorkloadContext,
   { by }: Author,
   { namespace, jobId, body }: EvaluateRequest,
-): Promise<Result<JobWritten, Refusal>> {
+): Promise<Result<JobWriteResult, Refusal>> {
   if (body !== undefined && (body.JobID ?? '') === '') return invalid('Job ID must be specified')
   if (body !== undefined && body.JobID !== jobId) return invalid('JobID not same as job name')
   const key = namespacedKey(namespace, jobId)
@@ -42,16 +44,16 @@ export async function evaluateJob(
   if (isParameterized(job)) return invalid("can't evaluate parameterized job")
   const failed =
     body?.EvalOptions?.ForceReschedule === true
-      ? store.tables.allocations.rowsIn('job', key).filter(isLeftFailed)
+      ? store.tables.allocations.rowsByIndex('job', key).filter(isUnreplacedFailure)
       : []
-  const forced = failed.filter((row) => mayBeForced(job, row))
+  const forceable = failed.filter((row) => canForceReschedule(job, row))
   const evalId = ids.uuid()
   const { index, durable } = store.commit({
     by,
-    cause: forced.length > 0 ? 'AllocationUpdateDesiredStatus' : 'EvaluationUpdated',
+    cause: forceable.length > 0 ? 'AllocationUpdateDesiredStatus' : 'EvaluationUpdated',
     changes: (stamp) =>
-      withJobRows(store.tables, [
-        ...forced.map((row) => forcedRow(row, stamp)),
+      withDerivedRows(store.tables, [
+        ...forceable.map((row) => withForcedReschedule(row, stamp)),
         evaluationRow(job, evalId, stamp),
       ]),
   })
@@ -66,7 +68,7 @@ export async function evaluateJob(
 }
 
 /** Reports whether an allocation has failed and has no replacement. */
-function isLeftFailed(row: AllocationRow): boolean {
+function isUnreplacedFailure(row: AllocationRow): boolean {
   return row.ClientStatus === 'failed' && (row.NextAllocation ?? '') === ''
 }
 
@@ -74,10 +76,11 @@ function isLeftFailed(row: AllocationRow): boolean {
  * Reports whether rescheduling can be forced: only in a group that reschedules at all. The limit
  * and the delay of its policy are skipped.
  */
-function mayBeForced(job: Job, row: AllocationRow): boolean {
+function canForceReschedule(job: Job, row: AllocationRow): boolean {
   const group = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
   return (
-    reschedules(group?.ReschedulePolicy ?? null) && row.DesiredTransition?.ForceReschedule !== true
+    isReschedulingEnabled(group?.ReschedulePolicy ?? null) &&
+    row.DesiredTransition?.ForceReschedule !== true
   )
 }
 
@@ -87,7 +90,7 @@ function rescheduleWarnings(job: Job, failed: readonly AllocationRow[]): readonl
   return job.TaskGroups.filter(
     ({ Name, ReschedulePolicy: policy }) =>
       // Without a policy it is a system job, which replaces failed allocations at every evaluation.
-      names.has(Name) && policy !== null && !reschedules(policy),
+      names.has(Name) && policy !== null && !isReschedulingEnabled(policy),
   ).map(
     ({ Name }) =>
       `Group ${JSON.stringify(Name)} has rescheduling disabled: ` +
@@ -95,7 +98,7 @@ function rescheduleWarnings(job: Job, failed: readonly AllocationRow[]): readonl
   )
 }
 
-function forcedRow(row: AllocationRow, stamp: Stamp): Change {
+function withForcedReschedule(row: AllocationRow, stamp: Stamp): Change {
   return put('allocations', {
     ...row,
     DesiredTransition: { ...row.DesiredTransition, ForceReschedule: true },
@@ -114,4 +117,46 @@ function evaluationRow(job: Job, id: string, { timeMs }: Stamp): Change {
 
 function invalid(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
+}
+
+interface ReleaseRequest {
+  readonly namespace: string
+  readonly jobId: string
+}
+
+/**
+ * Ends the quarantine of a job, or the delay of its placements after the loss of a node, and
+ * evaluates it. The losses so far no longer count against it (decision 0061).
+ */
+export async function releaseJob(
+  { store, ids }: WorkloadContext,
+  { by }: Author,
+  { namespace, jobId }: ReleaseRequest,
+): Promise<Result<JobWriteResult, Refusal>> {
+  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (job === undefined) return err(refusal('job-not-found', 'job not found'))
+  if (!hasPlacementHold(job))
+    return err(
+      refusal(
+        'job-not-quarantined',
+        `job "${jobId}" is not quarantined and its placements are not delayed: ` +
+          `see what it waits for with "reeve job explain ${jobId}"`,
+      ),
+    )
+  const evalId = ids.uuid()
+  const { JobModifyIndex: jobModifyIndex } = job
+  const { index, durable } = store.commit({
+    by,
+    cause: 'JobReleased',
+    changes: ({ timeMs }) =>
+      withDerivedRows(store.tables, [
+        put('jobs', withoutQuarantine(job)),
+        put(
+          'evaluations',
+          newEvaluation(job, { id: evalId, trigger: 'job-register', timeMs, jobModifyIndex }),
+        ),
+      ]),
+  })
+  await durable
+  return ok({ evalId, evalCreateIndex: index, jobModifyIndex, index, warnings: [] })
 }

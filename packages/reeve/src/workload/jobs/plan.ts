@@ -8,7 +8,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   annotateDiff,
   diffJobsSteps,
-  isLaunchedByTime,
+  isActivePeriodic,
   isParent,
   LIMITS,
   newEvaluation,
@@ -24,35 +24,34 @@ import {
   type SchedulingContext,
 } from '../../scheduler/index.ts'
 import { namespacedKey } from '../../state/index.ts'
-import { overloadMessage, TenantGate } from '../../threads/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import { planPolicies, type PlannedVerdicts } from '../guarding/plan-policies.ts'
-import { checkOverride, submitGuarded } from '../guarding/submit-guarded.ts'
-import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { partsOf } from './everywhere.ts'
-import { FreezableView } from './frozen-view.ts'
-import { overlayView } from './overlay-view.ts'
+import { overloadMessage, TenantConcurrencyLimiter } from '../../threads/index.ts'
+import { inSlices, type WorkloadContext, type WorkOrigin } from '../context.ts'
 import {
-  acceptSubmitted,
-  checkUpdate,
-  isOwnRegion,
-  jobRows,
+  checkOverridePermission,
+  dryRunPolicies,
+  enforceAndWrite,
+  type PolicyDryRun,
+} from '../policy-enforcement/enforce.ts'
+import { checkRegistrationEnabled } from '../operator.ts'
+import { splitByRegion } from './multiregion.ts'
+import { FreezableView, overlayView } from './dry-run-view.ts'
+import {
+  acceptSubmittedJob,
+  isLocalRegion,
+  registrationRows,
   namespaceOf,
   NO_PATH_TO_REGION,
-  specificationKey,
-  submittedProblem,
-  unchangedJob,
-  type JobSubmitted,
-} from './register.ts'
-import { mayUseVolumes } from './volume-rights.ts'
-import { warningsNow } from './warnings.ts'
+  specKey,
+  findUnchangedJob,
+  type SubmittedJob,
+} from './job-commit.ts'
+import { checkSubmittedJob, checkUpdate, mayUseVolumes, registrationWarnings } from './checks.ts'
 
-export interface PlanRequest extends JobSubmitted {
+export interface PlanRequest extends SubmittedJob {
   readonly body: JobPlanRequest | undefined
   readonly pathJobId: string
   /** True for one region's part of a multi-region job. */
-  readonly isPart?: boolean
+  readonly isRegionalJob?: boolean
 }
 
 /**
@@ -69,58 +68,58 @@ export async function planJob(
   if (!mayPlan(caller, namespace, request)) return err(PERMISSION_DENIED)
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
-  if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
-  const part = partHere(context, request, submitted.value)
-  if (!part.ok) return part
-  const job = await acceptSubmitted(context, part.value, namespace, request.origin)
+  if (!isLocalRegion(context, request)) return err(NO_PATH_TO_REGION)
+  const regionalJob = localJob(context, request, submitted.value)
+  if (!regionalJob.ok) return regionalJob
+  const job = await acceptSubmittedJob(context, regionalJob.value, namespace, request.origin)
   if (!job.ok) return job
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const planned =
-    request.isPart === true
-      ? await planPart(context, caller, { next, request })
-      : await planWhole(context, caller, { next, request })
+    request.isRegionalJob === true
+      ? await planRegionalJob(context, caller, { next, request })
+      : await planLocalJob(context, caller, { next, request })
   // The plan reveals state, which may not be durable yet.
-  await context.store.settled()
+  await context.store.whenDurable()
   return planned
 }
 
-interface Submitted {
+interface PlannedSubmission {
   readonly next: Job
   readonly request: PlanRequest
 }
 
-async function planWhole(
+async function planLocalJob(
   context: WorkloadContext,
   caller: Caller,
-  { next, request: { body, origin } }: Submitted,
+  { next, request: { body, origin } }: PlannedSubmission,
 ): Promise<Result<JobPlanResponse, Refusal>> {
   const { jobs } = context.store.tables
   const key = namespacedKey(next.Namespace, next.ID)
   const existing = jobs.find(key)
   const conflict = checkUpdate(next, existing)
   if (conflict !== undefined) return err(conflict)
-  const policies = await planPolicies(context, caller, {
+  const policies = await dryRunPolicies(context, caller, {
     job: next,
     existing,
     override: body ?? {},
   })
   const withDiff = body?.Diff === true
-  return ok(await responseOf(context, { next, withDiff, policies, origin }))
+  return ok(await computePlan(context, { next, withDiff, policies, origin }))
 }
 
 /**
  * Plans one region's part before it is registered (decision 0041): checks that could refuse the
  * registration, or record a refusal, run now, while nothing is registered anywhere.
  */
-async function planPart(
+async function planRegionalJob(
   context: WorkloadContext,
   caller: Caller,
-  { next, request: { body = {}, origin } }: Submitted,
+  { next, request: { body = {}, origin } }: PlannedSubmission,
 ): Promise<Result<JobPlanResponse, Refusal>> {
   const { store } = context
   const disabled = checkRegistrationEnabled(store, caller)
   if (disabled !== undefined) return err(disabled)
-  return await submitGuarded(
+  return await enforceAndWrite(
     context,
     { operation: 'register', caller, override: body },
     {
@@ -128,35 +127,37 @@ async function planPart(
         const existing = store.tables.jobs.find(namespacedKey(next.Namespace, next.ID))
         const conflict = checkUpdate(next, existing)
         if (conflict !== undefined) return err(conflict)
-        return ok({ job: next, existing, jobId: next.ID, key: specificationKey(existing) })
+        return ok({ job: next, existing, jobId: next.ID, key: specKey(existing) })
       },
-      write: () => responseOf(context, { next, withDiff: false, policies: UNASKED, origin }),
+      write: () =>
+        computePlan(context, { next, withDiff: false, policies: NO_POLICY_RESULTS, origin }),
     },
   )
 }
 
-const UNASKED: PlannedVerdicts = { outcomes: null, warnings: [] }
+const NO_POLICY_RESULTS: PolicyDryRun = { outcomes: null, warnings: [] }
 
 /** Returns the part of this region, for a multi-region job. */
-function partHere(
+function localJob(
   context: WorkloadContext,
-  { isPart }: PlanRequest,
+  { isRegionalJob }: PlanRequest,
   job: Input<Job>,
 ): Result<Input<Job>, Refusal> {
-  if (isPart === true) return ok(job)
-  const parts = partsOf(context, job)
-  return parts.ok ? ok(parts.value?.jobs.get(context.region) ?? job) : parts
+  if (isRegionalJob === true) return ok(job)
+  const regionalJobs = splitByRegion(context, job)
+  return regionalJobs.ok ? ok(regionalJobs.value?.jobs.get(context.region) ?? job) : regionalJobs
 }
 
 function mayPlan(
   caller: Caller,
   namespace: string,
-  { body = {}, isPart }: Pick<PlanRequest, 'body' | 'isPart'>,
+  { body = {}, isRegionalJob }: Pick<PlanRequest, 'body' | 'isRegionalJob'>,
 ): boolean {
   const { grants } = caller
-  const right = isPart === true ? 'register-job' : 'plan-job'
-  const plans = grants.allows(namespace, 'submit-job') || grants.allows(namespace, right)
-  if (!plans || checkOverride(caller, namespace, body) !== undefined) return false
+  const capability = isRegionalJob === true ? 'register-job' : 'plan-job'
+  const hasCapability =
+    grants.allows(namespace, 'submit-job') || grants.allows(namespace, capability)
+  if (!hasCapability || checkOverridePermission(caller, namespace, body) !== undefined) return false
   return mayUseVolumes(grants, namespace, body.Job)
 }
 
@@ -168,14 +169,14 @@ function checkRequest({ body, pathJobId }: PlanRequest): Result<Input<Job>, Refu
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid('Job must have a valid ID')
   if (job.ID !== pathJobId) return invalid('Job ID does not match')
-  const problem = submittedProblem(job)
+  const problem = checkSubmittedJob(job)
   return problem === undefined ? ok(job) : invalid(problem)
 }
 
-interface Planned {
+interface PlanInput {
   readonly next: Job
   readonly withDiff: boolean
-  readonly policies: PlannedVerdicts
+  readonly policies: PolicyDryRun
   readonly origin: WorkOrigin
 }
 
@@ -183,28 +184,34 @@ interface Planned {
  * Computes the response. A plan of many instances takes seconds and much memory, so a tenant makes
  * one of them at a time (decision 0065). Smaller plans start at once.
  */
-async function responseOf(context: WorkloadContext, planned: Planned): Promise<JobPlanResponse> {
+async function computePlan(context: WorkloadContext, planned: PlanInput): Promise<JobPlanResponse> {
   const { planGate, store } = context
   const { next, origin } = planned
-  const existing = store.tables.allocations.countIn('job', namespacedKey(next.Namespace, next.ID))
+  const existing = store.tables.allocations.countByIndex(
+    'job',
+    namespacedKey(next.Namespace, next.ID),
+  )
   const instances = next.TaskGroups.reduce((sum, { Count }) => sum + Count, existing)
-  if (instances <= LIMITS.smallPlanInstancesMax) return await planNow(context, planned)
-  const admitted = await planGate.run(origin, () => planNow(context, planned))
+  if (instances <= LIMITS.smallPlanInstancesMax) return await runPlan(context, planned)
+  const admitted = await planGate.run(origin, () => runPlan(context, planned))
   if (admitted.ok) return admitted.value
   throw new Fault(OVERLOADED, overloadMessage(admitted.error, 'large job plans', planGate.limits))
 }
 
-async function planNow(
+async function runPlan(
   context: WorkloadContext,
-  { next, withDiff, policies, origin }: Planned,
+  { next, withDiff, policies, origin }: PlanInput,
 ): Promise<JobPlanResponse> {
   // Read the state now: evaluating policies and waiting for other plans takes time.
   const current = context.store.tables.jobs.find(namespacedKey(next.Namespace, next.ID))
   const { view, evaluation, scheduling } = prepareDryRun(context, next, current)
   const steps = scheduleSteps(view.view, evaluation, scheduling)
   const plan = await inSlices(steps, origin, () => view.freeze())
-  const { annotations, blocked } = plan
-  const created = [...plan.followUps, ...(blocked === undefined ? [] : [blocked])]
+  const { annotations, blockedEvaluation } = plan
+  const created = [
+    ...plan.followUpEvaluations,
+    ...(blockedEvaluation === undefined ? [] : [blockedEvaluation]),
+  ]
   const diff = withDiff
     ? annotateDiff(await inSlices(diffJobsSteps(current, next, { contextual: true }), origin), {
         desiredUpdates: annotations.DesiredTGUpdates,
@@ -219,18 +226,18 @@ async function planNow(
     CreatedEvals: created.length === 0 ? null : created,
     Diff: diff,
     NextPeriodicLaunch: nextLaunch(context, next),
-    Warnings: formatWarnings([...warningsNow(context, next), ...policies.warnings]),
+    Warnings: formatWarnings([...registrationWarnings(context, next), ...policies.warnings]),
     PolicyVerdicts: policies.outcomes,
   }
 }
 
 /** Creates the gate for plans of many instances: one per tenant at a time. */
-export function createPlanGate(clock: Pick<Clock, 'monotonicMs'>): TenantGate {
-  return new TenantGate(clock, {
+export function createPlanGate(clock: Pick<Clock, 'monotonicMs'>): TenantConcurrencyLimiter {
+  return new TenantConcurrencyLimiter(clock, {
     runningMax: LIMITS.largePlansRunningMax,
     waitingPerTenantMax: LIMITS.largePlansWaitingPerTenantMax,
     waitingMax: LIMITS.largePlansWaitingMax,
-    waitMsMax: LIMITS.largePlanWaitMsMax,
+    waitMsMax: LIMITS.largePlanWaitTimeoutMs,
   })
 }
 
@@ -251,17 +258,17 @@ interface DryRun {
 function prepareDryRun(context: WorkloadContext, job: Job, current: Job | undefined): DryRun {
   const { store, view, clock } = context
   const stamp = { index: store.index + 1, timeMs: clock.nowMs() }
-  const ids = plannedIds()
+  const ids = dryRunIds()
   const evalId = ids.uuid()
-  const changes = jobRows(
+  const changes = registrationRows(
     { ...context, ids },
-    { job, current, priority: 0, kept: unchangedJob(job, current) },
+    { job, current, priority: 0, unchanged: findUnchangedJob(job, current) },
     // A parameterized job is not evaluated, with the same result: the scheduler runs only its
     // children.
     { stamp, evalId: isParent(job) ? '' : evalId, sourceBlob: undefined },
   )
-  const there = overlayView(view, stamp.index, changes)
-  const registered = there.findJob(job.Namespace, job.ID) ?? job
+  const overlaid = overlayView(view, stamp.index, changes)
+  const registered = overlaid.findJob(job.Namespace, job.ID) ?? job
   const evaluation: Evaluation = {
     ...newEvaluation(registered, {
       id: evalId,
@@ -271,29 +278,29 @@ function prepareDryRun(context: WorkloadContext, job: Job, current: Job | undefi
     }),
     AnnotatePlan: true,
   }
-  const frozen = new FreezableView(there, registered)
-  return { view: frozen, evaluation, scheduling: planningContext(stamp.timeMs, ids) }
+  const freezableView = new FreezableView(overlaid, registered)
+  return { view: freezableView, evaluation, scheduling: dryRunContext(stamp.timeMs, ids) }
 }
 
 /**
  * Returns a context with its own IDs and random source: a plan does not affect the servers'
  * sources, and repeating it on the same state gives the same result.
  */
-export function planningContext(nowMs: number, ids = plannedIds()): SchedulingContext {
+export function dryRunContext(nowMs: number, ids = dryRunIds()): SchedulingContext {
   return { nowMs, ids, random: { next: () => 0 } }
 }
 
 /** IDs of rows that are never stored. */
-function plannedIds(): IdSource {
+function dryRunIds(): IdSource {
   let count = 0
   return {
     uuid: () => `00000000-0000-4000-8000-${(++count).toString(16).padStart(12, '0')}`,
   }
 }
 
-function nextLaunch({ clock, offsetAt }: WorkloadContext, job: Job): string {
-  if (job.Periodic === null || !isLaunchedByTime(job)) return ZERO_TIME
-  const nextMs = nextLaunchMs(job.Periodic, clock.nowMs(), offsetAt)
+function nextLaunch({ clock, utcOffsetAt }: WorkloadContext, job: Job): string {
+  if (job.Periodic === null || !isActivePeriodic(job)) return ZERO_TIME
+  const nextMs = nextLaunchMs(job.Periodic, clock.nowMs(), utcOffsetAt)
   return nextMs === undefined ? ZERO_TIME : isoFromMs(nextMs)
 }
 

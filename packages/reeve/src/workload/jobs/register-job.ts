@@ -1,76 +1,106 @@
 import type { Input, Job } from '@reeve/contract'
+import { Fault } from '@reeve/kit/fault.ts'
 import { err, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
-import { namespacedKey } from '../../state/index.ts'
+import { namespacedKey, SYSTEM } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
-import { partQuestion, partsOf, registerEverywhere, type RegionParts } from './everywhere.ts'
+import { NO_VERDICT_CHANGES } from '../policy-enforcement/verdicts.ts'
+import {
+  regionalPlanRequest,
+  splitByRegion,
+  registerInAllRegions,
+  type RegionalJobs,
+} from './multiregion.ts'
+import { checkEnforcedIndex } from './checks.ts'
 import { planJob } from './plan.ts'
 import {
-  checkIndex,
   mayRegister,
   namespaceOf,
-  registerHere,
-  type JobWritten,
+  registerLocally,
+  type JobWriteResult,
   type RegisterRequest,
-} from './register.ts'
+  canonicalizeAndValidate,
+  commitJob,
+} from './job-commit.ts'
 
-/** Of a job that lists regions, in each of them. */
+/** Registers a job; a multi-region job in all of its regions. */
 export async function registerJob(
   context: WorkloadContext,
   caller: RequestCaller,
   request: RegisterRequest,
-): Promise<Result<JobWritten, Refusal>> {
+): Promise<Result<JobWriteResult, Refusal>> {
   const job = request.body?.Job
-  if (job === undefined || job === null || request.isPart === true)
-    return await registerHere(context, caller, request)
-  const parts = partsOf(context, job)
-  if (!parts.ok) return parts
-  if (parts.value === undefined) return await registerHere(context, caller, request)
-  return await registerParts(context, caller, { request, parts: parts.value })
+  if (job === undefined || job === null || request.isRegionalJob === true)
+    return await registerLocally(context, caller, request)
+  const regionalJobs = splitByRegion(context, job)
+  if (!regionalJobs.ok) return regionalJobs
+  if (regionalJobs.value === undefined) return await registerLocally(context, caller, request)
+  return await registerInRegions(context, caller, { request, regionalJobs: regionalJobs.value })
 }
 
-interface Parts {
+interface RegionalRegistration {
   readonly request: RegisterRequest
-  readonly parts: RegionParts
+  readonly regionalJobs: RegionalJobs
 }
 
-async function registerParts(
+async function registerInRegions(
   context: WorkloadContext,
   caller: RequestCaller,
-  { request, parts }: Parts,
-): Promise<Result<JobWritten, Refusal>> {
+  { request, regionalJobs }: RegionalRegistration,
+): Promise<Result<JobWriteResult, Refusal>> {
   const { body = {}, secret = '' } = request
   const { regions, clock, store } = context
   const namespace = namespaceOf(request)
   // Check permission first: an index conflict reveals that the job exists.
   if (!mayRegister(caller, namespace, body)) return err(PERMISSION_DENIED)
-  const part = (job: Input<Job>): RegisterRequest => ({
+  const regionalRequest = (job: Input<Job>): RegisterRequest => ({
     ...request,
     body: { ...body, Job: job },
-    isPart: true,
+    isRegionalJob: true,
   })
-  const only = [...parts.jobs.values()][0]
-  // The list names this region alone.
-  if (regions === undefined || parts.jobs.size === 1)
-    return await registerHere(context, caller, part(only ?? {}))
-  const conflict = checkIndex(
+  const onlyJob = [...regionalJobs.jobs.values()][0]
+  // The list contains only this region.
+  if (regions === undefined || regionalJobs.jobs.size === 1)
+    return await registerLocally(context, caller, regionalRequest(onlyJob ?? {}))
+  const conflict = checkEnforcedIndex(
     body,
     store.tables.jobs.find(namespacedKey(namespace, body.Job?.ID ?? '')),
   )
   if (conflict !== undefined) return err(conflict)
-  return await registerEverywhere(parts, {
+  return await registerInAllRegions(regionalJobs, {
     regions,
     secret,
     namespace,
     body,
     nowMs: clock.nowMs(),
-    planHere: (job) =>
+    planLocally: (job) =>
       planJob(context, caller, {
         ...request,
         pathJobId: job.ID ?? '',
-        isPart: true,
-        body: partQuestion(job, body),
+        isRegionalJob: true,
+        body: regionalPlanRequest(job, body),
       }),
-    registerHere: (job) => registerHere(context, caller, part(job)),
+    registerHere: (job) => registerLocally(context, caller, regionalRequest(job)),
+  })
+}
+
+/**
+ * Registers a job that the server itself needs, without checking permissions or policies. An
+ * existing job with this ID is kept.
+ */
+export async function registerSystemJob(
+  context: WorkloadContext,
+  submitted: Input<Job> & { readonly ID: string; readonly Namespace: string },
+): Promise<void> {
+  const { ID, Namespace } = submitted
+  if (context.store.tables.jobs.has(namespacedKey(Namespace, ID))) return
+  const job = canonicalizeAndValidate(context, submitted, Namespace)
+  if (!job.ok) throw new Fault('job-refused', job.error.message)
+  await commitJob(context, SYSTEM, {
+    job: job.value,
+    current: undefined,
+    priority: 0,
+    source: undefined,
+    record: NO_VERDICT_CHANGES,
   })
 }

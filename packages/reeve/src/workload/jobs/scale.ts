@@ -6,33 +6,33 @@ import {
   LIMITS,
   newEvaluation,
   refusal,
-  scaleProblem,
+  scaleTargetProblem,
   scaleRequestProblem,
   withCount,
   withOrigin,
   withScalingEvent,
   type Refusal,
-  type ScaleWish,
+  type ScaleAction,
 } from '../../model/index.ts'
 import {
   namespacedKey,
   put,
   scalingEventsKey,
-  withJobRows,
+  withDerivedRows,
   type Author,
   type Change,
   type Stamp,
 } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
-  checkOverride,
-  submitGuarded,
-  UNGUARDED,
-  type Allowed,
-  type Prepared,
-} from '../guarding/submit-guarded.ts'
-import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { specificationKey } from './register.ts'
+  checkOverridePermission,
+  enforceAndWrite,
+  NO_POLICIES_APPLIED,
+  type EnforcementResult,
+  type PreparedWrite,
+} from '../policy-enforcement/enforce.ts'
+import { checkRegistrationEnabled } from '../operator.ts'
+import { specKey } from './job-commit.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 
 export interface ScaleRequest {
@@ -41,7 +41,7 @@ export interface ScaleRequest {
   readonly body: JobScaleRequest
 }
 
-export interface JobScaled {
+export interface ScaleResult {
   /** Undefined if no evaluation was created. */
   readonly evalId: string | undefined
   readonly jobModifyIndex: number
@@ -54,59 +54,59 @@ export async function scaleJob(
   context: WorkloadContext,
   caller: RequestCaller,
   request: ScaleRequest,
-): Promise<Result<JobScaled, Refusal>> {
+): Promise<Result<ScaleResult, Refusal>> {
   const { store } = context
   const { namespace, body } = request
-  const denied = checkOverride(caller, namespace, body)
+  const denied = checkOverridePermission(caller, namespace, body)
   if (denied !== undefined) return err(denied)
   const disabled = checkRegistrationEnabled(store, caller)
   if (disabled !== undefined) return err(disabled)
-  const wish = wishOf(request)
-  if (!wish.ok) return invalid(wish.error)
-  const prepare = () => prepareScale(context, request, wish.value)
+  const scaling = parseScaleRequest(request)
+  if (!scaling.ok) return invalid(scaling.error)
+  const prepare = () => prepareScale(context, request, scaling.value)
   // Without a count only an event is recorded, which policies do not apply to.
-  if (wish.value.count === undefined) {
+  if (scaling.value.count === undefined) {
     const prepared = prepare()
     return prepared.ok
       ? ok(
           await commitScale(context, caller, prepared.value.existing, {
-            wish: wish.value,
-            allowed: UNGUARDED,
+            scaling: scaling.value,
+            policyResult: NO_POLICIES_APPLIED,
           }),
         )
       : prepared
   }
-  return await submitGuarded(
+  return await enforceAndWrite(
     context,
     { operation: 'scale', caller, override: body },
     {
       prepare,
-      write: ({ existing }, allowed) =>
-        commitScale(context, caller, existing, { wish: wish.value, allowed }),
+      write: ({ existing }, policyResult) =>
+        commitScale(context, caller, existing, { scaling: scaling.value, policyResult }),
     },
   )
 }
 
-interface PreparedScale extends Prepared {
+interface PreparedScaling extends PreparedWrite {
   readonly existing: Job
 }
 
 function prepareScale(
   context: WorkloadContext,
   { namespace, jobId, body }: ScaleRequest,
-  wish: ScaleWish,
-): Result<PreparedScale, Refusal> {
+  scaling: ScaleAction,
+): Result<PreparedScaling, Refusal> {
   const job = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (job === undefined)
     return err(refusal('job-not-found', `job ${JSON.stringify(jobId)} not found`))
-  const problem = scaleProblem(job, wish)
+  const problem = scaleTargetProblem(job, scaling)
   if (problem !== undefined) return invalid(problem)
-  const conflict = wish.count === undefined ? undefined : checkJob(context, job, body)
+  const conflict = scaling.count === undefined ? undefined : checkScalable(context, job, body)
   if (conflict !== undefined) return err(conflict)
-  return ok({ job: withCount(job, wish), existing: job, jobId, key: specificationKey(job) })
+  return ok({ job: withCount(job, scaling), existing: job, jobId, key: specKey(job) })
 }
 
-function wishOf({ namespace, jobId, body }: ScaleRequest): Result<ScaleWish, string> {
+function parseScaleRequest({ namespace, jobId, body }: ScaleRequest): Result<ScaleAction, string> {
   const target = body.Target ?? {}
   if ((target['Job'] ?? '') !== '' && target['Job'] !== jobId)
     return err('job ID in payload did not match URL')
@@ -115,37 +115,40 @@ function wishOf({ namespace, jobId, body }: ScaleRequest): Result<ScaleWish, str
   const error = body.Error ?? false
   // A text marks an error, and is its message if there is no other.
   const text = typeof error === 'string' ? error : ''
-  const wish: ScaleWish = {
+  const scaling: ScaleAction = {
     group: target['Group'] ?? '',
     count: body.Count ?? undefined,
     message: body.Message || text,
     isError: error === true || text !== '',
     meta: body.Meta ?? null,
   }
-  const problem = scaleRequestProblem(wish)
-  return problem === undefined ? ok(wish) : err(problem)
+  const problem = scaleRequestProblem(scaling)
+  return problem === undefined ? ok(scaling) : err(problem)
 }
 
 /** Returns the refusal of a new version of this job. */
-function checkJob(
+function checkScalable(
   { store }: WorkloadContext,
   job: Job,
   body: JobScaleRequest,
 ): Refusal | undefined {
-  const active = store.tables.deployments.rowsIn('active', namespacedKey(job.Namespace, job.ID))
+  const active = store.tables.deployments.rowsByIndex(
+    'active',
+    namespacedKey(job.Namespace, job.ID),
+  )
   if (active.some((deployment) => deployment.JobCreateIndex === job.CreateIndex))
     return refusal('invalid-input', 'job scaling blocked due to active deployment')
-  const given = body.JobModifyIndex ?? 0
-  if (given <= 0 || given === job.JobModifyIndex) return undefined
+  const expectedIndex = body.JobModifyIndex ?? 0
+  if (expectedIndex <= 0 || expectedIndex === job.JobModifyIndex) return undefined
   return refusal(
     'index-conflict',
-    `Enforcing job modify index ${given}: job exists with conflicting job modify index: ${job.JobModifyIndex}`,
+    `Enforcing job modify index ${expectedIndex}: job exists with conflicting job modify index: ${job.JobModifyIndex}`,
   )
 }
 
-interface AllowedScale {
-  readonly wish: ScaleWish
-  readonly allowed: Allowed
+interface ScaleCommitInput {
+  readonly scaling: ScaleAction
+  readonly policyResult: EnforcementResult
 }
 
 /** Commits the event, and with a count the new version and its evaluation. */
@@ -153,21 +156,21 @@ async function commitScale(
   context: WorkloadContext,
   { by }: Author,
   job: Job,
-  { wish, allowed: { warnings, record } }: AllowedScale,
-): Promise<JobScaled> {
+  { scaling, policyResult: { warnings, record } }: ScaleCommitInput,
+): Promise<ScaleResult> {
   const { store, ids } = context
-  const evalId = wish.count === undefined || isParent(job) ? undefined : ids.uuid()
-  const isNewVersion = withCount(job, wish) !== job
+  const evalId = scaling.count === undefined || isParent(job) ? undefined : ids.uuid()
+  const isNewVersion = withCount(job, scaling) !== job
   const { index, durable } = store.commit({
     by,
     cause: isNewVersion ? 'JobRegistered' : 'EvaluationUpdated',
     blobs: record.blobs,
     changes: (stamp) => {
-      const next = isNewVersion ? scaledVersion(job, wish, { ...stamp, by }) : job
-      const rows = withJobRows(store.tables, [
+      const next = isNewVersion ? scaledVersionRow(job, scaling, { ...stamp, by }) : job
+      const rows = withDerivedRows(store.tables, [
         ...(isNewVersion ? versionRows(context, next) : []),
         ...(evalId === undefined ? [] : [evaluationRow(next, evalId, stamp)]),
-        eventRow(context, job, { wish, evalId, stamp }),
+        scalingEventChange(context, job, { scaling, evalId, stamp }),
       ])
       return [...rows, ...record.changes(stamp)]
     },
@@ -176,10 +179,14 @@ async function commitScale(
   return { evalId, jobModifyIndex: isNewVersion ? index : job.JobModifyIndex, index, warnings }
 }
 
-function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs, by }: Stamp & Author): Job {
-  const message = wish.message.slice(0, LIMITS.jobMessageCharsMax)
+function scaledVersionRow(
+  job: Job,
+  scaling: ScaleAction,
+  { index, timeMs, by }: Stamp & Author,
+): Job {
+  const message = scaling.message.slice(0, LIMITS.jobMessageCharsMax)
   return {
-    ...withOrigin(withCount(job, wish), originOfRequest({ by }, message)),
+    ...withOrigin(withCount(job, scaling), originOfRequest({ by }, message)),
     Version: job.Version + 1,
     // A tag stays with its version.
     VersionTag: null,
@@ -198,29 +205,33 @@ function evaluationRow(job: Job, id: string, { timeMs }: Stamp): Change {
   )
 }
 
-interface Scaling {
-  readonly wish: ScaleWish
+interface ScalingEventInput {
+  readonly scaling: ScaleAction
   readonly evalId: string | undefined
   readonly stamp: Stamp
 }
 
-function eventRow({ store }: WorkloadContext, job: Job, { wish, evalId, stamp }: Scaling): Change {
-  const group = job.TaskGroups.find(({ Name }) => Name === wish.group)
+function scalingEventChange(
+  { store }: WorkloadContext,
+  job: Job,
+  { scaling, evalId, stamp }: ScalingEventInput,
+): Change {
+  const group = job.TaskGroups.find(({ Name }) => Name === scaling.group)
   const event: ScalingEvent = {
     Time: nsFromMs(stamp.timeMs),
-    Count: wish.count ?? null,
+    Count: scaling.count ?? null,
     PreviousCount: group?.Count ?? 0,
-    Message: wish.message,
-    Error: wish.isError,
-    Meta: wish.meta,
+    Message: scaling.message,
+    Error: scaling.isError,
+    Meta: scaling.meta,
     EvalID: evalId ?? null,
     CreateIndex: stamp.index,
   }
   const { Namespace, ID: JobID } = job
-  const key = scalingEventsKey(Namespace, JobID, wish.group)
-  const before = store.tables.scaling_events.find(key)?.Events ?? []
-  const Events = withScalingEvent(before, event)
-  const row = { Namespace, JobID, Group: wish.group, Events, CreateIndex: 0, ModifyIndex: 0 }
+  const key = scalingEventsKey(Namespace, JobID, scaling.group)
+  const previousEvents = store.tables.scaling_events.find(key)?.Events ?? []
+  const Events = withScalingEvent(previousEvents, event)
+  const row = { Namespace, JobID, Group: scaling.group, Events, CreateIndex: 0, ModifyIndex: 0 }
   return put('scaling_events', row)
 }
 

@@ -11,16 +11,16 @@ import {
 } from '../../model/index.ts'
 import {
   namespacedKey,
-  purgedJobRows,
+  purgeJobRows,
   put,
-  withJobRows,
+  withDerivedRows,
   type Author,
   type Change,
   type Stamp,
 } from '../../state/index.ts'
-import { REASONS } from '../../scheduler/index.ts'
+import { STOP_DESCRIPTIONS } from '../../scheduler/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { stopElsewhere } from './everywhere.ts'
+import { stopInOtherRegions } from './multiregion.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 
 export interface StopRequest {
@@ -31,10 +31,10 @@ export interface StopRequest {
   /** Skip the shutdown delays of group and tasks. */
   readonly noShutdownDelay: boolean
   /** Stop the job in all of its regions with this secret; undefined stops it here only. */
-  readonly everywhere?: { readonly secret: string } | undefined
+  readonly allRegions?: { readonly secret: string } | undefined
 }
 
-export interface JobStopped {
+export interface StopResult {
   readonly evalId: string
   readonly evalCreateIndex: number
   readonly jobModifyIndex: number
@@ -42,7 +42,12 @@ export interface JobStopped {
 }
 
 /** Result for an unknown job: stopping is idempotent. */
-const NOTHING_STOPPED: JobStopped = { evalId: '', evalCreateIndex: 0, jobModifyIndex: 0, index: 0 }
+const UNKNOWN_JOB_RESULT: StopResult = {
+  evalId: '',
+  evalCreateIndex: 0,
+  jobModifyIndex: 0,
+  index: 0,
+}
 
 /**
  * Stops a job; a multi-region job in all of its regions. Failures in other regions are reported,
@@ -52,17 +57,17 @@ export async function stopJob(
   context: WorkloadContext,
   author: Author,
   request: StopRequest,
-): Promise<Result<JobStopped, Refusal>> {
-  const { everywhere, namespace, jobId } = request
+): Promise<Result<StopResult, Refusal>> {
+  const { allRegions, namespace, jobId } = request
   const job = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
-  if (everywhere === undefined || context.regions === undefined || !job?.Multiregion)
-    return await stopHere(context, author, request)
+  if (allRegions === undefined || context.regions === undefined || !job?.Multiregion)
+    return await stopLocally(context, author, request)
   const { regions, region } = context
-  const problems = await stopElsewhere({
-    ...everywhere,
+  const problems = await stopInOtherRegions({
+    ...allRegions,
     regions,
     job,
-    own: region,
+    localRegion: region,
     query: {
       namespace,
       purge: String(request.purge),
@@ -70,20 +75,23 @@ export async function stopJob(
       no_shutdown_delay: String(request.noShutdownDelay),
     },
   })
-  const isWhole = problems.length === 0
-  const stopped = await stopHere(context, author, { ...request, purge: request.purge && isWhole })
-  if (isWhole || !stopped.ok) return stopped
-  return err(notEverywhere(problems))
+  const isStoppedElsewhere = problems.length === 0
+  const stopped = await stopLocally(context, author, {
+    ...request,
+    purge: request.purge && isStoppedElsewhere,
+  })
+  if (isStoppedElsewhere || !stopped.ok) return stopped
+  return err(partialStopRefusal(problems))
 }
 
 /** Returns the failures, with the status of the other regions if it is the same. */
-function notEverywhere(problems: readonly Refusal[]): Refusal {
-  const whys = problems.map(({ message }) => message).join('; ')
+function partialStopRefusal(problems: readonly Refusal[]): Refusal {
+  const reasons = problems.map(({ message }) => message).join('; ')
   const [first] = problems
   const isSame = problems.every(({ code }) => code === first?.code)
   return refusal(
     isSame ? (first?.code ?? 'region-unreached') : 'region-unreached',
-    `the job is stopped here, and not everywhere: ${whys}.\n${STOP_AGAIN}`,
+    `the job is stopped here, and not everywhere: ${reasons}.\n${STOP_AGAIN}`,
   )
 }
 
@@ -92,19 +100,19 @@ const STOP_AGAIN =
   'nothing changes.'
 
 /** Deregisters the job; the evaluation stops its allocations. */
-async function stopHere(
+async function stopLocally(
   context: WorkloadContext,
   { by }: Author,
   request: StopRequest,
-): Promise<Result<JobStopped, Refusal>> {
+): Promise<Result<StopResult, Refusal>> {
   const { evalPriority } = request
   if (evalPriority !== 0 && (evalPriority < 1 || evalPriority > 100))
     return err(refusal('invalid-input', 'Eval priority must be between 1 and 100 inclusively'))
   const job = context.store.tables.jobs.find(namespacedKey(request.namespace, request.jobId))
   if (job === undefined) {
     // The commit that deleted the job may not be durable yet.
-    await context.store.settled()
-    return ok(NOTHING_STOPPED)
+    await context.store.whenDurable()
+    return ok(UNKNOWN_JOB_RESULT)
   }
   const hasEvaluation = !isParent(job)
   const evalId = hasEvaluation ? context.ids.uuid() : ''
@@ -119,17 +127,17 @@ async function stopHere(
     // Stopping a job repeatedly would exhaust the disk reserve.
     freesSpace: request.purge || !job.Stop,
     changes: (stamp) =>
-      withJobRows(context.store.tables, [
+      withDerivedRows(context.store.tables, [
         ...(request.purge
-          ? purgedJobRows(context.store.tables, job)
-          : stopRows(context, job, { ...stamp, by })),
-        ...liveAllocationRows(context, job, {
+          ? purgeJobRows(context.store.tables, job)
+          : stoppedVersionRows(context, job, { ...stamp, by })),
+        ...stoppingAllocationRows(context, job, {
           stamp,
           noShutdownDelay: request.noShutdownDelay,
         }),
         ...(hasEvaluation
           ? [
-              stopEvaluation(job, {
+              deregisterEvaluation(job, {
                 evalId,
                 timeMs: stamp.timeMs,
                 jobModifyIndex: modifyIndex(stamp.index),
@@ -143,7 +151,7 @@ async function stopHere(
   return ok({ evalId, evalCreateIndex: index, jobModifyIndex: modifyIndex(index), index })
 }
 
-function stopRows(context: WorkloadContext, job: Job, stamp: Stamp & Author): Change[] {
+function stoppedVersionRows(context: WorkloadContext, job: Job, stamp: Stamp & Author): Change[] {
   if (job.Stop) return []
   const stopped = {
     ...withOrigin(job, originOfRequest(stamp)),
@@ -164,7 +172,7 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp & Author): Ch
  * including those that are stopping and in their delay. While the disk is full no evaluation is
  * processed: allocations are stopped at once, so that their nodes free space.
  */
-function liveAllocationRows(
+function stoppingAllocationRows(
   { store }: WorkloadContext,
   job: Job,
   { stamp, noShutdownDelay }: { readonly stamp: Stamp; readonly noShutdownDelay: boolean },
@@ -172,12 +180,12 @@ function liveAllocationRows(
   const stopsNow = store.restriction !== undefined
   if (!noShutdownDelay && !stopsNow) return []
   const key = namespacedKey(job.Namespace, job.ID)
-  const rows = store.tables.allocations.rowsIn('job', key)
-  const going = rows.filter((row) => !isClientTerminal(row))
-  return going.map((row) =>
+  const rows = store.tables.allocations.rowsByIndex('job', key)
+  const live = rows.filter((row) => !isClientTerminal(row))
+  return live.map((row) =>
     put('allocations', {
       ...row,
-      ...(stopsNow && { DesiredStatus: 'stop', DesiredDescription: REASONS.jobStopped }),
+      ...(stopsNow && { DesiredStatus: 'stop', DesiredDescription: STOP_DESCRIPTIONS.jobStopped }),
       ...(noShutdownDelay && {
         DesiredTransition: { ...row.DesiredTransition, NoShutdownDelay: true },
       }),
@@ -190,7 +198,7 @@ function liveAllocationRows(
 /**
  * Creates the evaluation. Stopping needs no placement, so its type is `service` whatever the job's.
  */
-function stopEvaluation(
+function deregisterEvaluation(
   job: Job,
   options: {
     readonly evalId: string

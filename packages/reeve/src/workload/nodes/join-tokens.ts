@@ -19,7 +19,7 @@ import {
 import { findSetting, put, remove, type Author } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 
-const NOT_FOUND: Refusal = refusal('join-token-not-found', 'join token not found')
+const JOIN_TOKEN_NOT_FOUND: Refusal = refusal('join-token-not-found', 'join token not found')
 
 /**
  * Creates a token that admits one new node, once. Its secret is returned only here and not stored.
@@ -29,9 +29,9 @@ export async function createJoinToken(
   { accessorId, by }: RequestCaller,
   request: NodeJoinTokenRequest,
 ): Promise<Result<NodeJoinToken, Refusal>> {
-  const wanted = readRequest(request)
-  if (!wanted.ok) return wanted
-  const { ttlMs, NodeName, NodePool } = wanted.value
+  const settings = parseJoinTokenRequest(request)
+  if (!settings.ok) return settings
+  const { ttlMs, NodeName, NodePool } = settings.value
   if (store.tables.node_join_tokens.size >= LIMITS.joinTokensMax)
     return err(
       refusal(
@@ -68,13 +68,13 @@ export async function createJoinToken(
   })
 }
 
-interface WantedToken {
+interface JoinTokenSettings {
   readonly ttlMs: number
   readonly NodeName: string
   readonly NodePool: string
 }
 
-function readRequest(request: NodeJoinTokenRequest): Result<WantedToken, Refusal> {
+function parseJoinTokenRequest(request: NodeJoinTokenRequest): Result<JoinTokenSettings, Refusal> {
   const { joinTokenTtlMsMin: min, joinTokenTtlMsMax: max, joinTokenTtlMsDefault } = LIMITS
   const ttlMs = request.TTL ? parseDurationMs(request.TTL) : joinTokenTtlMsDefault
   if (ttlMs === undefined || ttlMs < min || ttlMs > max)
@@ -92,11 +92,11 @@ function readRequest(request: NodeJoinTokenRequest): Result<WantedToken, Refusal
 export async function deleteJoinToken(
   { store }: WorkloadContext,
   { by }: Author,
-  given: string,
+  tokenId: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
-  const id = checkUuid('join token', given)
+  const id = checkUuid('join token', tokenId)
   if (!id.ok) return invalid(id.error)
-  if (!store.tables.node_join_tokens.has(id.value)) return err(NOT_FOUND)
+  if (!store.tables.node_join_tokens.has(id.value)) return err(JOIN_TOKEN_NOT_FOUND)
   const { index, durable } = store.commit({
     by,
     cause: undefined,
@@ -147,21 +147,23 @@ export type JoinProof = 'shared' | NodeJoinTokenRow
  */
 export function checkJoinToken(
   context: WorkloadContext,
-  given: string | undefined,
+  presentedToken: string | undefined,
 ): Result<JoinProof, Refusal> {
   const { store, sealer, clock } = context
   // Compared by hash, so that timing reveals nothing about the token.
-  const hash = given === undefined ? undefined : sealer.hash(given)
+  const hash = presentedToken === undefined ? undefined : sealer.hash(presentedToken)
   if (hash !== undefined && hash === sharedTokenHash(context)) {
     if (context.nodeAdmission?.allowsSharedToken ?? true) return ok('shared')
-    return denied('the shared join token is turned off (server.shared_join_token)')
+    return unknownNodeRefusal('the shared join token is turned off (server.shared_join_token)')
   }
   const { node_join_tokens: tokens } = store.tables
-  const [id = ''] = hash === undefined ? [] : tokens.keysIn('secret', hash)
+  const [id = ''] = hash === undefined ? [] : tokens.keysByIndex('secret', hash)
   const token = tokens.find(id)
-  if (token === undefined) return denied('its join token is not valid')
-  if (token.UsedBy !== '') return denied('its join token was used before, and admits one node only')
-  if (Date.parse(token.ExpiresAt) <= clock.nowMs()) return denied('its join token has expired')
+  if (token === undefined) return unknownNodeRefusal('its join token is not valid')
+  if (token.UsedBy !== '')
+    return unknownNodeRefusal('its join token was used before, and admits one node only')
+  if (Date.parse(token.ExpiresAt) <= clock.nowMs())
+    return unknownNodeRefusal('its join token has expired')
   return ok(token)
 }
 
@@ -176,7 +178,7 @@ export function sharedTokenReplacedAt(context: WorkloadContext): string | undefi
   return isSame ? undefined : row?.RotatedAt
 }
 
-function denied(reason: string): Result<never, Refusal> {
+function unknownNodeRefusal(reason: string): Result<never, Refusal> {
   const next =
     'create one with "reeve node join-token create" and give it to the node as join_token or ' +
     'REEVE_JOIN_TOKEN (docs/reference/configuration.md)'

@@ -6,13 +6,13 @@ import type { WorkloadContext } from '../context.ts'
 import type { NodeGateway } from './node-gateway.ts'
 import type { NodeSession } from './node-sessions.ts'
 
-interface DataMigrationsHost {
+interface DataMigrationsDeps {
   readonly context: WorkloadContext
   readonly gateway: NodeGateway
 }
 
 /** Source of the migrated data. */
-interface Transfer {
+interface MigrationSource {
   readonly from: AllocationRow
   readonly tasks: readonly string[]
 }
@@ -22,75 +22,76 @@ interface Transfer {
  * A node gets only the data of its own allocation's predecessor.
  */
 export class DataMigrations {
-  readonly #host: DataMigrationsHost
+  readonly #deps: DataMigrationsDeps
   /** Waiting and active migrations, by session and allocation. */
   readonly #pending = new Map<NodeSession, Map<string, AbortController>>()
 
-  constructor(host: DataMigrationsHost) {
-    this.#host = host
+  constructor(host: DataMigrationsDeps) {
+    this.#deps = host
   }
 
   /** Handles a node's request for the data of one of its allocations. It is always answered. */
-  ask(session: NodeSession, allocation: string): void {
+  request(session: NodeSession, allocation: string): void {
     const pending = this.#pending.get(session) ?? new Map<string, AbortController>()
     // Repeated request: the response to the first is pending.
     if (pending.has(allocation)) return
     if (pending.size >= LIMITS.nodeMigrationsMax)
-      return refuse(session, allocation, 'the node asks for too much at once')
-    const over = new AbortController()
-    pending.set(allocation, over)
+      return sendRefusal(session, allocation, 'the node asks for too much at once')
+    const abort = new AbortController()
+    pending.set(allocation, abort)
     this.#pending.set(session, pending)
-    void this.#answer(session, allocation, over.signal).finally(() => pending.delete(allocation))
+    void this.#respond(session, allocation, abort.signal).finally(() => pending.delete(allocation))
   }
 
-  async #answer(session: NodeSession, allocation: string, signal: AbortSignal): Promise<void> {
-    const problem = await this.#bring(session, allocation, signal)
-    if (problem !== undefined && !signal.aborted) refuse(session, allocation, problem)
+  async #respond(session: NodeSession, allocation: string, signal: AbortSignal): Promise<void> {
+    const problem = await this.#connectNodes(session, allocation, signal)
+    if (problem !== undefined && !signal.aborted) sendRefusal(session, allocation, problem)
   }
 
   /** The node's channel has closed: it repeats its request on the next one. */
-  gone(session: NodeSession): void {
-    for (const over of this.#pending.get(session)?.values() ?? []) over.abort()
+  onSessionClosed(session: NodeSession): void {
+    for (const abort of this.#pending.get(session)?.values() ?? []) abort.abort()
     this.#pending.delete(session)
   }
 
   /** Connects the two nodes. Returns the reason if that fails. */
-  async #bring(
+  async #connectNodes(
     { nodeId }: NodeSession,
     allocation: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { context, gateway } = this.#host
-    const transfer = findTransfer(context, nodeId, allocation)
+    const { context, gateway } = this.#deps
+    const transfer = findMigrationSource(context, nodeId, allocation)
     if (!transfer.ok) return transfer.error
     const { from, tasks } = transfer.value
-    if (!(await this.#ended(from.ID, signal))) return 'the allocation before it did not end in time'
+    if (!(await this.#whenTerminal(from.ID, signal)))
+      return 'the allocation before it did not end in time'
     const request = { verb: 'data', allocation: from.ID, tasks } as const
     const source = await gateway.open(from.NodeID, { request, accessorId: '' })
     if (!source.ok) return source.error.message
-    const take = { verb: 'take-data', allocation } as const
-    const target = await gateway.open(nodeId, { request: take, accessorId: '' })
+    const targetRequest = { verb: 'take-data', allocation } as const
+    const target = await gateway.open(nodeId, { request: targetRequest, accessorId: '' })
     if (!target.ok) {
       source.value.close(1001, 'nobody takes it')
       return target.error.message
     }
-    join(source.value, target.value)
+    pipeData(source.value, target.value)
     return undefined
   }
 
   /** Waits until the allocation is terminal; true if it is, by its node or the servers. */
-  #ended(allocation: string, signal: AbortSignal): Promise<boolean> {
-    const { store, clock } = this.#host.context
+  #whenTerminal(allocation: string, signal: AbortSignal): Promise<boolean> {
+    const { store, clock } = this.#deps.context
     const { promise, resolve } = Promise.withResolvers<boolean>()
     let unwatch: () => void = () => undefined
-    const look = (): void => {
+    const check = (): void => {
       const row = store.tables.allocations.find(allocation)
       if (row === undefined || isClientTerminal(row)) return resolve(row !== undefined)
-      unwatch = store.watches.watch([{ table: 'allocations', key: allocation }], look)
+      unwatch = store.watches.watch([{ table: 'allocations', key: allocation }], check)
     }
-    const cancel = clock.after(LIMITS.nodeMigrationWaitMsMax, () => resolve(false))
+    const cancel = clock.after(LIMITS.nodeMigrationWaitTimeoutMs, () => resolve(false))
     signal.addEventListener('abort', () => resolve(false), { once: true })
-    look()
+    check()
     return promise.finally(() => {
       cancel()
       unwatch()
@@ -99,23 +100,23 @@ export class DataMigrations {
 }
 
 /** Finds the predecessor, if the group migrates data. */
-function findTransfer(
+function findMigrationSource(
   { store: { tables }, view }: WorkloadContext,
   nodeId: string,
   allocation: string,
-): Result<Transfer, string> {
+): Result<MigrationSource, string> {
   const to = tables.allocations.find(allocation)
   if (to === undefined || to.NodeID !== nodeId) return err('the allocation is not of this node')
   const from = tables.allocations.find(to.PreviousAllocation ?? '')
   const isSame =
     from?.Namespace === to.Namespace && from.JobID === to.JobID && from.TaskGroup === to.TaskGroup
   if (from === undefined || !isSame) return err('there is no allocation before it')
-  const group = view.findJobOf(to)?.TaskGroups.find(({ Name }) => Name === to.TaskGroup)
+  const group = view.jobVersionOf(to)?.TaskGroups.find(({ Name }) => Name === to.TaskGroup)
   if (group?.EphemeralDisk?.Migrate !== true) return err('its group does not ask for data')
   return ok({ from, tasks: group.Tasks.map(({ Name }) => Name) })
 }
 
-function join(source: StreamSocket, target: StreamSocket): void {
+function pipeData(source: StreamSocket, target: StreamSocket): void {
   source.onClose((code) => target.close(code === 1000 ? 1000 : 1011, ''))
   target.onClose(() => source.close(1001, 'nobody takes it'))
   // The target sends nothing; it is read to detect its end.
@@ -123,7 +124,7 @@ function join(source: StreamSocket, target: StreamSocket): void {
   pipeMessages(source, target)
 }
 
-function refuse(session: NodeSession, allocation: string, reason: string): void {
+function sendRefusal(session: NodeSession, allocation: string, reason: string): void {
   const message: NoDataMessage = { kind: 'no-data', allocation, reason }
   session.send(JSON.stringify(message))
 }

@@ -15,10 +15,10 @@ export interface NodeGateway {
     deadlineMs?: number,
   ): Promise<Result<unknown, Refusal>>
   /** Opens a stream to the node. Nothing is read before it has a listener. */
-  open(nodeId: string, opening: StreamOpeningRequest): Promise<Result<StreamSocket, Refusal>>
+  open(nodeId: string, opening: OpenStreamRequest): Promise<Result<StreamSocket, Refusal>>
 }
 
-export interface StreamOpeningRequest {
+export interface OpenStreamRequest {
   readonly request: NodeStreamRequest
   /** Accessor of the caller; empty if callers cannot be distinguished. */
   readonly accessorId: string
@@ -30,9 +30,9 @@ export const NODE_CONNECTING: Refusal = refusal(
   'node-connecting',
   'the node has not connected to this server yet; try again in some seconds',
 )
-export const NODE_SILENT: Refusal = refusal('node-silent', 'the node did not answer in time')
+export const NODE_TIMEOUT: Refusal = refusal('node-silent', 'the node did not answer in time')
 
-const CODES: Readonly<Record<number, Refusal['code']>> = {
+const REFUSAL_CODE_BY_STATUS: Readonly<Record<number, Refusal['code']>> = {
   400: 'invalid-input',
   403: 'permission-denied',
   404: 'not-on-node',
@@ -40,7 +40,7 @@ const CODES: Readonly<Record<number, Refusal['code']>> = {
 }
 
 /** Error codes that a node may set; agents of earlier versions send none. */
-const NODE_CODES: ReadonlySet<string> = new Set<Refusal['code']>([
+const CODES_FROM_NODES: ReadonlySet<string> = new Set<Refusal['code']>([
   'allocation-not-on-node',
   'file-forbidden',
   'file-not-found',
@@ -53,10 +53,13 @@ const NODE_CODES: ReadonlySet<string> = new Set<Refusal['code']>([
 ])
 
 function isNodeCode(code: string | undefined): code is Refusal['code'] {
-  return code !== undefined && NODE_CODES.has(code)
+  return code !== undefined && CODES_FROM_NODES.has(code)
 }
 
 /** Returns a node's error as a refusal for the caller. */
-export function refusalOfNode({ status, message, code }: RemoteError): Refusal {
-  return refusal(isNodeCode(code) ? code : (CODES[status] ?? 'node-failed'), message)
+export function refusalFromNode({ status, message, code }: RemoteError): Refusal {
+  return refusal(
+    isNodeCode(code) ? code : (REFUSAL_CODE_BY_STATUS[status] ?? 'node-failed'),
+    message,
+  )
 }

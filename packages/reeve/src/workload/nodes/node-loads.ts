@@ -7,10 +7,10 @@ import type { Store, TableObserver } from '../../state/index.ts'
  * Aggregated load of each node, for the topology. Computed on first use, which decodes the node's
  * allocations, and again after one of them has changed.
  */
-export class NodeLoads implements TableObserver<'allocations'> {
+export class NodeLoadCache implements TableObserver<'allocations'> {
   readonly #store: Store
   readonly #loads = new Map<string, readonly TopologyLoad[]>()
-  #isTold = false
+  #isObserving = false
 
   constructor(store: Store) {
     this.#store = store
@@ -18,16 +18,16 @@ export class NodeLoads implements TableObserver<'allocations'> {
 
   /** Returns the number of rows that `of` decodes for this node. */
   costOf(nodeId: string): number {
-    return this.#loads.has(nodeId) ? 0 : this.#store.tables.allocations.countIn('node', nodeId)
+    return this.#loads.has(nodeId) ? 0 : this.#store.tables.allocations.countByIndex('node', nodeId)
   }
 
-  of(nodeId: string): readonly TopologyLoad[] {
+  loadsOf(nodeId: string): readonly TopologyLoad[] {
     // Observe allocations only once the topology is used.
-    if (!this.#isTold) this.#store.observe('allocations', this)
-    this.#isTold = true
-    const known = this.#loads.get(nodeId)
-    if (known !== undefined) return known
-    const loads = countLoads(this.#store.tables.allocations.rowsIn('node', nodeId))
+    if (!this.#isObserving) this.#store.observe('allocations', this)
+    this.#isObserving = true
+    const cached = this.#loads.get(nodeId)
+    if (cached !== undefined) return cached
+    const loads = aggregateLoads(this.#store.tables.allocations.rowsByIndex('node', nodeId))
     this.#loads.set(nodeId, loads)
     return loads
   }
@@ -46,21 +46,21 @@ export class NodeLoads implements TableObserver<'allocations'> {
   }
 }
 
-function countLoads(rows: readonly AllocationRow[]): readonly TopologyLoad[] {
+function aggregateLoads(rows: readonly AllocationRow[]): readonly TopologyLoad[] {
   const counts = new Map<string, { load: Omit<TopologyLoad, 'Count'>; Count: number }>()
   for (const row of rows) {
     if (isClientTerminal(row)) continue
-    const load = loadOf(row)
+    const load = allocationLoad(row)
     const key = `${load.Namespace}!${load.ClientStatus}!${load.CPU}!${load.MemoryMB}`
-    const known = counts.get(key)
-    if (known === undefined) counts.set(key, { load, Count: 1 })
-    else known.Count += 1
+    const existing = counts.get(key)
+    if (existing === undefined) counts.set(key, { load, Count: 1 })
+    else existing.Count += 1
   }
   return [...counts.values()].map(({ load, Count }) => ({ ...load, Count })).toSorted(compareLoads)
 }
 
 /** Sums the resources of the tasks, as `Resources` of an allocation does. */
-function loadOf({ Namespace, ClientStatus, AllocatedResources }: AllocationRow) {
+function allocationLoad({ Namespace, ClientStatus, AllocatedResources }: AllocationRow) {
   const tasks = Object.values(AllocatedResources.Tasks)
   return {
     Namespace,

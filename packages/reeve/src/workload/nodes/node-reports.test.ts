@@ -5,7 +5,7 @@ import { withScheduler } from '../../../test/api/cluster.ts'
 import { createTestServer } from '../../../test/api/harness.ts'
 import { aGroup } from '../../../test/build/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { NodeReports } from './node-reports.ts'
+import { NodeReportBatcher } from './node-reports.ts'
 
 async function aRunningJob(count: number) {
   const server = await createTestServer({ aclEnabled: false })
@@ -20,9 +20,9 @@ function update(ID: string, ClientStatus: ClientStatus): AllocationUpdate {
   return { ID, ClientStatus, ClientDescription: '', TaskStates: null }
 }
 
-test('node reports: what comes in one turn is one commit', async () => {
+test('node reports: reports of one tick share a commit', async () => {
   const { server, store, statuses, rows } = await aRunningJob(4)
-  const reports = new NodeReports(server.context)
+  const reports = new NodeReportBatcher(server.context)
   const before = store.index
   await Promise.all(rows.map(({ ID, NodeID }) => reports.report(NodeID, [update(ID, 'running')])))
   assert.deepEqual(statuses(), ['running', 'running', 'running', 'running'])
@@ -30,10 +30,10 @@ test('node reports: what comes in one turn is one commit', async () => {
   assert.equal(store.tables.job_summaries.get('default!web').Summary['app']?.Running, 4)
 })
 
-test('node reports: of two words on one allocation the later one counts, once', async () => {
+test('node reports: the later of two updates of an allocation is written, once', async () => {
   const { server, store, statuses, rows } = await aRunningJob(1)
   const [row = assert.fail()] = rows
-  const reports = new NodeReports(server.context)
+  const reports = new NodeReportBatcher(server.context)
   await Promise.all([
     reports.report(row.NodeID, [update(row.ID, 'pending'), update(row.ID, 'running')]),
     reports.report(row.NodeID, [update(row.ID, 'complete')]),
@@ -43,10 +43,10 @@ test('node reports: of two words on one allocation the later one counts, once', 
   assert.deepEqual([summary?.Starting, summary?.Running, summary?.Complete], [0, 0, 1])
 })
 
-test('node reports: what is known already writes nothing', async () => {
+test('node reports: an unchanged report writes nothing', async () => {
   const { server, store, rows } = await aRunningJob(2)
   const [one = assert.fail(), two = assert.fail()] = rows
-  const reports = new NodeReports(server.context)
+  const reports = new NodeReportBatcher(server.context)
   const state = { State: 'running', StartedAt: '2026-01-01T00:00:00Z', Restarts: 0 } as const
   const said = { ...update(one.ID, 'running'), TaskStates: { main: state } }
   await reports.report(one.NodeID, [said])
@@ -61,17 +61,17 @@ test('node reports: what is known already writes nothing', async () => {
   assert.deepEqual(store.tables.allocations.get(two.ID), ofTwo)
 })
 
-test('node reports: what a node says of the allocations of another is ignored', async () => {
+test("node reports: updates of another node's allocations are ignored", async () => {
   const { server, statuses, rows } = await aRunningJob(1)
   const [row = assert.fail()] = rows
-  await new NodeReports(server.context).report('another', [update(row.ID, 'failed')])
+  await new NodeReportBatcher(server.context).report('another', [update(row.ID, 'failed')])
   assert.deepEqual(statuses(), ['pending'])
 })
 
-test('node reports: the network is kept until another is told, and shown', async () => {
+test('node reports: the network status is kept until a new one is reported', async () => {
   const { server, rows } = await aRunningJob(1)
   const [row = assert.fail()] = rows
-  const reports = new NodeReports(server.context)
+  const reports = new NodeReportBatcher(server.context)
   const NetworkStatus = {
     InterfaceName: 'eth0',
     Address: '172.30.64.2',
@@ -90,9 +90,9 @@ test('node reports: the network is kept until another is told, and shown', async
   assert.deepEqual(await shown(), NetworkStatus)
 })
 
-test('node reports: everybody who waits is told when the storage fails', async () => {
+test('node reports: all pending reports reject when the storage fails', async () => {
   const { server, rows } = await aRunningJob(2)
-  const reports = new NodeReports(server.context)
+  const reports = new NodeReportBatcher(server.context)
   await server.context.store.close()
   const told = await Promise.allSettled(
     rows.map(({ ID, NodeID }) => reports.report(NodeID, [update(ID, 'running')])),

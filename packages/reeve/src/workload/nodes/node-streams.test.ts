@@ -4,7 +4,7 @@ import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { anId } from '../../../test/build/index.ts'
 import { countingIds, turn } from '../../../test/build/agent.ts'
 import { LIMITS } from '../../model/index.ts'
-import { NODE_SILENT } from './node-gateway.ts'
+import { NODE_TIMEOUT } from './node-gateway.ts'
 import { NodeStreams } from './node-streams.ts'
 
 /** Requests streams to nodes that do not answer. */
@@ -19,7 +19,7 @@ function aCaller() {
   return { clock, streams, open }
 }
 
-test('node streams: a node has as many as the limit, and another node its own', async () => {
+test('node streams: the limit applies per node', async () => {
   const { clock, streams, open } = aCaller()
   const opening = Array.from({ length: LIMITS.nodeStreamsMax }, () => open(1))
   const past = await open(1)
@@ -30,11 +30,11 @@ test('node streams: a node has as many as the limit, and another node its own', 
   )
   const other = open(2)
   assert.equal(streams.size, LIMITS.nodeStreamsMax + 1)
-  clock.advance(LIMITS.nodeStreamOpenMsMax - 1)
+  clock.advance(LIMITS.nodeStreamOpenTimeoutMs - 1)
   await turn()
   assert.equal(streams.size, LIMITS.nodeStreamsMax + 1)
   clock.advance(1)
   for (const result of await Promise.all([...opening, other]))
-    assert.deepEqual(result.ok ? undefined : result.error, NODE_SILENT)
+    assert.deepEqual(result.ok ? undefined : result.error, NODE_TIMEOUT)
   assert.equal(streams.size, 0)
 })

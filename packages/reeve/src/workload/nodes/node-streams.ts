@@ -7,12 +7,12 @@ import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import {
   NO_PATH_TO_NODE,
-  NODE_SILENT,
-  refusalOfNode,
-  type StreamOpeningRequest,
+  NODE_TIMEOUT,
+  refusalFromNode,
+  type OpenStreamRequest,
 } from './node-gateway.ts'
 import type { NodeSession } from './node-sessions.ts'
-import { StreamRates } from './stream-rates.ts'
+import { StreamRateLimiter } from './stream-rates.ts'
 
 interface NodeStreamsOptions {
   readonly clock: Clock
@@ -27,31 +27,31 @@ export interface StreamLimits {
 }
 
 /** A stream that was requested and is not open yet. */
-interface Opening {
+interface PendingStream {
   readonly session: NodeSession
   readonly secret: string
   /** True once the node has connected: the secret is used up. */
-  isDialled: boolean
+  isConnected: boolean
   settle(result: Result<StreamSocket, Refusal>): void
 }
 
 /** Streams to nodes, from the request to their end. Counted by node and by caller. */
 export class NodeStreams {
   readonly #options: NodeStreamsOptions
-  readonly #openings = new Map<string, Opening>()
+  readonly #pendingStreams = new Map<string, PendingStream>()
   /** Open stream connections, each with its node. */
   readonly #sockets = new Map<StreamSocket, string>()
-  readonly #ofNode = new TenantSlots('node streams', LIMITS.nodeStreamsMax)
+  readonly #nodeSlots = new TenantSlots('node streams', LIMITS.nodeStreamsMax)
   /** Exec sessions by accessor. */
   readonly execSessions: TenantSlots
   /** Log and file streams by accessor. */
   readonly logStreams: TenantSlots
-  readonly #rates: StreamRates
+  readonly #rates: StreamRateLimiter
 
   constructor(options: NodeStreamsOptions) {
     const { streamLimits } = options
     this.#options = options
-    this.#rates = new StreamRates(options.clock)
+    this.#rates = new StreamRateLimiter(options.clock)
     this.execSessions = new TenantSlots(
       'exec_sessions_per_token',
       streamLimits?.execSessionsPerToken,
@@ -60,41 +60,42 @@ export class NodeStreams {
   }
 
   get size(): number {
-    return this.#ofNode.held
+    return this.#nodeSlots.held
   }
 
   async open(
     session: NodeSession,
-    { request, accessorId }: StreamOpeningRequest,
-    ask: (message: OpenMessage) => void,
+    { request, accessorId }: OpenStreamRequest,
+    sendRequest: (message: OpenMessage) => void,
   ): Promise<Result<StreamSocket, Refusal>> {
-    const ofToken = request.verb === 'exec' ? this.execSessions : this.logStreams
-    if (accessorId !== '' && ofToken.isFull(accessorId)) return err(tooManyStreams(ofToken))
-    if (this.#ofNode.isFull(session.nodeId)) return err(NODE_FULL)
+    const tokenSlots = request.verb === 'exec' ? this.execSessions : this.logStreams
+    if (accessorId !== '' && tokenSlots.isFull(accessorId)) return err(tooManyStreams(tokenSlots))
+    if (this.#nodeSlots.isFull(session.nodeId)) return err(TOO_MANY_NODE_STREAMS)
     const { ids } = this.#options
     const message: OpenMessage = { kind: 'open', stream: ids.uuid(), secret: ids.uuid(), request }
-    this.#ofNode.acquire(session.nodeId)
-    if (accessorId !== '') ofToken.acquire(accessorId)
+    this.#nodeSlots.acquire(session.nodeId)
+    if (accessorId !== '') tokenSlots.acquire(accessorId)
     const release = (): void => {
-      this.#ofNode.release(session.nodeId)
-      if (accessorId !== '') ofToken.release(accessorId)
+      this.#nodeSlots.release(session.nodeId)
+      if (accessorId !== '') tokenSlots.release(accessorId)
     }
-    const opened = this.#wait(message, session)
-    ask(message)
+    const opened = this.#trackPending(message, session)
+    sendRequest(message)
     const result = await opened
     if (!result.ok) release()
     else {
       result.value.onClose(release)
-      if (accessorId !== '') result.value.throttle((bytes) => this.#rates.spend(accessorId, bytes))
+      if (accessorId !== '')
+        result.value.throttle((bytes) => this.#rates.consume(accessorId, bytes))
     }
     return result
   }
 
   /** Handles a node's report that it cannot connect. False if no stream was requested. */
   refuse(session: NodeSession, id: string, reason: Refusal): boolean {
-    const opening = this.#openings.get(id)
-    if (opening?.session !== session) return false
-    opening.settle(err(reason))
+    const pending = this.#pendingStreams.get(id)
+    if (pending?.session !== session) return false
+    pending.settle(err(reason))
     return true
   }
 
@@ -102,56 +103,56 @@ export class NodeStreams {
    * Returns the receiver of a node's connection; undefined if no such stream was requested, or it
    * is connected already.
    */
-  dialled(id: string, secret: string): ((socket: StreamSocket) => void) | undefined {
-    const opening = this.#openings.get(id)
-    if (opening === undefined || opening.isDialled || !isSame(opening.secret, secret))
+  acceptStream(id: string, secret: string): ((socket: StreamSocket) => void) | undefined {
+    const pending = this.#pendingStreams.get(id)
+    if (pending === undefined || pending.isConnected || !isSameSecret(pending.secret, secret))
       return undefined
-    opening.isDialled = true
-    return (socket) => this.#begin(opening, socket)
+    pending.isConnected = true
+    return (socket) => this.#readFirstMessage(pending, socket)
   }
 
-  gone(session: NodeSession): void {
-    for (const opening of this.#openings.values())
-      if (opening.session === session && !opening.isDialled) opening.settle(err(NO_PATH_TO_NODE))
+  onSessionClosed(session: NodeSession): void {
+    for (const pending of this.#pendingStreams.values())
+      if (pending.session === session && !pending.isConnected) pending.settle(err(NO_PATH_TO_NODE))
   }
 
   close(): void {
-    for (const opening of this.#openings.values()) opening.settle(err(NO_PATH_TO_NODE))
+    for (const pending of this.#pendingStreams.values()) pending.settle(err(NO_PATH_TO_NODE))
     for (const socket of this.#sockets.keys()) socket.terminate()
   }
 
   /** Terminates the streams of a revoked node, including those not open yet. */
-  terminateOf(nodeId: string): void {
-    for (const opening of this.#openings.values())
-      if (opening.session.nodeId === nodeId) opening.settle(err(NO_PATH_TO_NODE))
+  terminateStreamsOf(nodeId: string): void {
+    for (const pending of this.#pendingStreams.values())
+      if (pending.session.nodeId === nodeId) pending.settle(err(NO_PATH_TO_NODE))
     for (const [socket, owner] of this.#sockets) if (owner === nodeId) socket.terminate()
   }
 
   /** Reads the first message, which reports whether the stream was opened. */
-  #begin(opening: Opening, socket: StreamSocket): void {
-    this.#sockets.set(socket, opening.session.nodeId)
+  #readFirstMessage(pending: PendingStream, socket: StreamSocket): void {
+    this.#sockets.set(socket, pending.session.nodeId)
     socket.onClose(() => {
       this.#sockets.delete(socket)
-      opening.settle(err(NO_PATH_TO_NODE))
+      pending.settle(err(NO_PATH_TO_NODE))
     })
     socket.onMessage((data, isText) => {
       // Later messages are buffered until there is a listener.
       socket.detach()
-      const answer = isText ? readOpening(data) : undefined
-      if (answer === true) return opening.settle(ok(socket))
+      const answer = isText ? parseStreamOpening(data) : undefined
+      if (answer === true) return pending.settle(ok(socket))
       const problem = answer ?? { status: 500, message: 'the node broke the protocol' }
-      opening.settle(err(refusalOfNode(problem)))
+      pending.settle(err(refusalFromNode(problem)))
       socket.close()
     })
   }
 
-  #wait(
+  #trackPending(
     { stream, secret }: OpenMessage,
     session: NodeSession,
   ): Promise<Result<StreamSocket, Refusal>> {
     const { promise, resolve } = Promise.withResolvers<Result<StreamSocket, Refusal>>()
     const settle = (result: Result<StreamSocket, Refusal>): void => {
-      if (!this.#openings.delete(stream)) {
+      if (!this.#pendingStreams.delete(stream)) {
         // The request has already timed out or failed.
         if (result.ok) result.value.terminate()
         return
@@ -159,9 +160,9 @@ export class NodeStreams {
       cancel()
       resolve(result)
     }
-    const ms = LIMITS.nodeStreamOpenMsMax
-    const cancel = this.#options.clock.after(ms, () => settle(err(NODE_SILENT)))
-    this.#openings.set(stream, { session, secret, isDialled: false, settle })
+    const ms = LIMITS.nodeStreamOpenTimeoutMs
+    const cancel = this.#options.clock.after(ms, () => settle(err(NODE_TIMEOUT)))
+    this.#pendingStreams.set(stream, { session, secret, isConnected: false, settle })
     return promise
   }
 }
@@ -175,18 +176,18 @@ export function tooManyStreams({ name, perTenantMax }: TenantSlots): Refusal {
   )
 }
 
-const NODE_FULL: Refusal = refusal(
+const TOO_MANY_NODE_STREAMS: Refusal = refusal(
   'too-many-node-calls',
   `${LIMITS.nodeStreamsMax} exec, log and file streams to this node are open; retry later`,
 )
 
-function isSame(secret: string, given: string): boolean {
-  const [a, b] = [Buffer.from(secret), Buffer.from(given)]
+function isSameSecret(secret: string, presented: string): boolean {
+  const [a, b] = [Buffer.from(secret), Buffer.from(presented)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** Parses the contract's StreamOpening: true, or an error; undefined if it is invalid. */
-function readOpening(data: Uint8Array): true | RemoteError | undefined {
+function parseStreamOpening(data: Uint8Array): true | RemoteError | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'))
     if (typeof value !== 'object' || value === null) return undefined

@@ -1,9 +1,11 @@
-import { NodeRegistration, type HelloMessage, type NodeStatus } from '@reeve/contract'
+import { NodeRegistration, type HelloMessage, type NodeStatus, type Node } from '@reeve/contract'
 import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
+import { blake2b256 } from '@reeve/kit/hash.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
-  isStatusNews,
+  triggersEvaluations,
   LIMITS,
   nextNodeStatus,
   refusal,
@@ -13,11 +15,12 @@ import {
   type NodeJoinTokenRow,
   type NodeRow,
   type Refusal,
+  isEqual,
 } from '../../model/index.ts'
 import {
   nodeEvaluations,
   put,
-  withJobRows,
+  withDerivedRows,
   withVolumeRows,
   type Change,
   type Stamp,
@@ -25,15 +28,13 @@ import {
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { nodePoolRow } from '../node-pools.ts'
-import { computedClass } from './computed-class.ts'
 import { checkJoinToken, type JoinProof } from './join-tokens.ts'
-import { mattersToJobs } from './node-changes.ts'
-import { revocationRefusal } from './revoke.ts'
+import { checkRevocation } from './node-credentials.ts'
 
 /** An admitted node, with the proof that admits it. */
-export interface Admission {
+interface NodeAdmissionResult {
   /** Undefined for a new node. */
-  readonly known: NodeRow | undefined
+  readonly existing: NodeRow | undefined
   readonly secretHash: string
   /** The proof of a new node. */
   readonly proof?: JoinProof
@@ -52,8 +53,8 @@ export async function registerNode(
   // No await from here to the commit: of two nodes with the same token one is admitted.
   const admitted = admitNode(context, hello)
   if (!admitted.ok) return admitted
-  const { known, secretHash, proof } = admitted.value
-  const status = statusAfterHello(store.tables, known)
+  const { existing, secretHash, proof } = admitted.value
+  const status = statusAfterHello(store.tables, existing)
   const token = proof === 'shared' ? undefined : proof
   const { durable } = store.commit({
     by: 'system',
@@ -62,13 +63,13 @@ export async function registerNode(
       ...registrationRows(context, {
         node: hello.node,
         nodeTimeMs: hello.timeMs,
-        known,
+        existing,
         secretHash,
         token,
         status,
         stamp,
       }),
-      ...(token === undefined ? [] : [usedToken(token, hello.node.ID, stamp)]),
+      ...(token === undefined ? [] : [usedTokenChange(token, hello.node.ID, stamp)]),
     ],
   })
   await durable
@@ -79,46 +80,49 @@ export async function registerNode(
 export function admitNode(
   context: WorkloadContext,
   { node, region, secret, joinToken }: HelloMessage,
-): Result<Admission, Refusal> {
+): Result<NodeAdmissionResult, Refusal> {
   const { store, sealer } = context
   if (region !== undefined && region !== context.region)
-    return err(refusal('permission-denied', otherRegion(region, context.region)))
+    return err(refusal('permission-denied', wrongRegionMessage(region, context.region)))
   const secretHash = sealer.hash(secret)
-  const revoked = revocationRefusal(store.tables, { nodeId: node.ID, secretHash })
+  const revoked = checkRevocation(store.tables, { nodeId: node.ID, secretHash })
   if (revoked !== undefined) return err(revoked)
-  const known = store.tables.nodes.find(node.ID)
-  if (known !== undefined && !isSecretOf(known, secretHash))
+  const existing = store.tables.nodes.find(node.ID)
+  if (existing !== undefined && !isSecretOf(existing, secretHash))
     return err(refusal('permission-denied', `the secret of node ${node.ID} is another one`))
-  const proof = known === undefined ? checkJoinToken(context, joinToken) : undefined
+  const proof = existing === undefined ? checkJoinToken(context, joinToken) : undefined
   if (proof?.ok === false) return proof
-  const limits = proof === undefined ? known?.JoinedAs : limitsOf(proof.value)
-  const refused = descriptionRefusal(context, node, limits)
+  const limits = proof === undefined ? existing?.JoinedAs : joinLimitsOf(proof.value)
+  const refused = validateDescription(context, node, limits)
   if (refused !== undefined) return err(refused)
-  return ok({ known, secretHash, ...(proof === undefined ? {} : { proof: proof.value }) })
+  return ok({ existing, secretHash, ...(proof === undefined ? {} : { proof: proof.value }) })
 }
 
 function isSecretOf({ SecretHash, NextSecretHashes = [] }: NodeRow, hash: string): boolean {
   return SecretHash === hash || NextSecretHashes.includes(hash)
 }
 
-function limitsOf(proof: JoinProof): JoinLimits | undefined {
+function joinLimitsOf(proof: JoinProof): JoinLimits | undefined {
   return proof === 'shared' ? undefined : proof
 }
 
 /** Validates a node's description, at registration and at each update. */
-function descriptionRefusal(
+function validateDescription(
   { store }: WorkloadContext,
   node: NodeRegistration,
   limits: JoinLimits | undefined,
 ): Refusal | undefined {
   const problem =
     registrationProblem(node) ??
-    limitProblem(node, limits) ??
+    joinLimitProblem(node, limits) ??
     poolProblem(store.tables, node.NodePool)
   return problem === undefined ? undefined : refusal('invalid-input', problem)
 }
 
-function limitProblem(node: NodeRegistration, limits: JoinLimits | undefined): string | undefined {
+function joinLimitProblem(
+  node: NodeRegistration,
+  limits: JoinLimits | undefined,
+): string | undefined {
   const { NodeName = '', NodePool = '' } = limits ?? {}
   if (NodePool !== '' && node.NodePool !== NodePool)
     return `the join token of this node is for pool "${NodePool}": set client.node_pool to it`
@@ -139,7 +143,7 @@ function poolProblem({ node_pools: pools }: Tables, name: string): string | unde
   )
 }
 
-function usedToken(
+function usedTokenChange(
   { SecretHash, ...token }: NodeJoinTokenRow,
   nodeId: string,
   stamp: Stamp,
@@ -148,16 +152,16 @@ function usedToken(
   return put('node_join_tokens', { ...token, SecretHash, ...used })
 }
 
-function otherRegion(given: string, own: string): string {
+function wrongRegionMessage(given: string, own: string): string {
   const what = `this node is of region "${given}" and these servers are of "${own}"`
   return `${what}: start it with region = "${own}", or let it join servers of its own region`
 }
 
-interface Registration {
+interface RegistrationInput {
   readonly node: NodeRegistration
   /** The node's clock; undefined if it was not reported. */
   readonly nodeTimeMs?: number | undefined
-  readonly known: NodeRow | undefined
+  readonly existing: NodeRow | undefined
   readonly secretHash: string
   /** The single-use token that admitted a new node. */
   readonly token?: JoinLimits | undefined
@@ -165,35 +169,38 @@ interface Registration {
   readonly stamp: Stamp
 }
 
-function registrationRows(context: WorkloadContext, registration: Registration): Change[] {
-  const { known, stamp } = registration
+function registrationRows(context: WorkloadContext, registration: RegistrationInput): Change[] {
+  const { existing, stamp } = registration
   const { tables } = context.store
-  const named = withNameNote(tables, registeredRow(registration), registration)
-  const row = withClockNote(named, registration)
+  const withNameEvent = withDuplicateNameEvent(tables, registeredRow(registration), registration)
+  const row = withClockSkewEvent(withNameEvent, registration)
   // An unknown pool is created with its first node.
   const pool = tables.node_pools.has(row.NodePool)
     ? []
     : [put('node_pools', nodePoolRow({ Name: row.NodePool }))]
-  const isNews =
-    isStatusNews(known?.Status, row.Status) || (known !== undefined && mattersToJobs(known, row))
-  const evaluations = isNews ? nodeEvaluations(tables, row, { stamp, ids: context.ids }) : []
+  const needsEvaluations =
+    triggersEvaluations(existing?.Status, row.Status) ||
+    (existing !== undefined && affectsPlacement(existing, row))
+  const evaluations = needsEvaluations
+    ? nodeEvaluations(tables, row, { stamp, ids: context.ids })
+    : []
   const changes = withVolumeRows(tables, [put('nodes', row)], stamp)
-  return withJobRows(tables, [...changes, ...pool, ...evaluations])
+  return withDerivedRows(tables, [...changes, ...pool, ...evaluations])
 }
 
 /** Returns the status after a hello, which depends on whether the node was away. */
-function statusAfterHello(tables: Tables, known: NodeRow | undefined): NodeStatus {
-  return nextNodeStatus(known?.Status, 'hello', {
-    awaitsReports: known !== undefined && hasLive(tables, known.ID),
+function statusAfterHello(tables: Tables, existing: NodeRow | undefined): NodeStatus {
+  return nextNodeStatus(existing?.Status, 'hello', {
+    awaitsReports: existing !== undefined && hasLiveAllocation(tables, existing.ID),
     // The pool is created with the registration.
     hasPool: true,
     mayReconnect: false,
   })
 }
 
-function hasLive({ allocations }: Tables, nodeId: string): boolean {
-  for (const id of allocations.keysIn('node', nodeId))
-    if (allocations.groupOf('live', id) !== undefined) return true
+function hasLiveAllocation({ allocations }: Tables, nodeId: string): boolean {
+  for (const id of allocations.keysByIndex('node', nodeId))
+    if (allocations.indexKeyOf('live', id) !== undefined) return true
   return false
 }
 
@@ -201,9 +208,13 @@ function hasLive({ allocations }: Tables, nodeId: string): boolean {
  * Adds an event if another node has the same name. Names need not be unique, but operators might
  * confuse the nodes.
  */
-function withNameNote(tables: Tables, row: NodeRow, { known, stamp }: Registration): NodeRow {
-  if (known?.Name === row.Name) return row
-  const [other] = [...tables.nodes.keysIn('name', row.Name)].filter((id) => id !== row.ID)
+function withDuplicateNameEvent(
+  tables: Tables,
+  row: NodeRow,
+  { existing, stamp }: RegistrationInput,
+): NodeRow {
+  if (existing?.Name === row.Name) return row
+  const [other] = [...tables.nodes.keysByIndex('name', row.Name)].filter((id) => id !== row.ID)
   if (other === undefined) return row
   const message = `Node has the same name as node ${other}`
   const event = { subsystem: 'Cluster', message } as const
@@ -211,45 +222,46 @@ function withNameNote(tables: Tables, row: NodeRow, { known, stamp }: Registrati
 }
 
 /** Minimum difference between the clocks of node and servers that is reported. */
-const SKEW_MS_MAX = 5_000
-const CLOCK_NOTE = 'The clock of this node is'
+const CLOCK_SKEW_MS_MAX = 5_000
+const CLOCK_SKEW_TEXT = 'The clock of this node is'
 
 /**
  * Adds an event if the node's clock differs: the times it reports are compared with those of
  * servers.
  */
-function withClockNote(row: NodeRow, { nodeTimeMs, stamp }: Registration): NodeRow {
+function withClockSkewEvent(row: NodeRow, { nodeTimeMs, stamp }: RegistrationInput): NodeRow {
   const skewMs = nodeTimeMs === undefined ? 0 : nodeTimeMs - stamp.timeMs
-  if (Math.abs(skewMs) <= SKEW_MS_MAX) return row
+  if (Math.abs(skewMs) <= CLOCK_SKEW_MS_MAX) return row
   // A node that reconnects repeatedly would fill the list with the same event.
-  if (row.Events.at(-1)?.Message.startsWith(CLOCK_NOTE) === true) return row
+  if (row.Events.at(-1)?.Message.startsWith(CLOCK_SKEW_TEXT) === true) return row
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   const direction = skewMs > 0 ? 'ahead of' : 'behind'
-  const message = `${CLOCK_NOTE} ${seconds} s ${direction} that of the servers`
+  const message = `${CLOCK_SKEW_TEXT} ${seconds} s ${direction} that of the servers`
   const event = { subsystem: 'Cluster', message } as const
   return { ...row, Events: withNodeEvent(row.Events, event, stamp) }
 }
 
-function registeredRow(registration: Registration): NodeRow {
-  const { known, secretHash, token, status, stamp } = registration
-  const node = storedDescription(registration.node)
-  const message = known === undefined ? 'Node registered' : 'Node re-registered'
-  const wasAway = known === undefined || (known.Status !== 'ready' && known.Status !== status)
-  const before = known?.Events ?? []
+function registeredRow(registration: RegistrationInput): NodeRow {
+  const { existing, secretHash, token, status, stamp } = registration
+  const node = sanitizedDescription(registration.node)
+  const message = existing === undefined ? 'Node registered' : 'Node re-registered'
+  const wasAway =
+    existing === undefined || (existing.Status !== 'ready' && existing.Status !== status)
+  const before = existing?.Events ?? []
   const events = wasAway ? withNodeEvent(before, { subsystem: 'Cluster', message }, stamp) : before
-  const since = { StatusDescription: '', StatusUpdatedAt: Math.floor(stamp.timeMs / 1000) }
-  const { StatusDescription, StatusUpdatedAt } = known?.Status === status ? known : since
+  const newStatus = { StatusDescription: '', StatusUpdatedAt: Math.floor(stamp.timeMs / 1000) }
+  const { StatusDescription, StatusUpdatedAt } = existing?.Status === status ? existing : newStatus
   return {
     ...node,
-    ...secretsAfter(known, secretHash),
-    ...joinedAs(known, token),
+    ...secretFields(existing, secretHash),
+    ...joinedAsField(existing, token),
     Resources: null,
     Reserved: null,
     ComputedClass: computedClass(node),
-    Drain: known?.Drain ?? false,
-    DrainStrategy: known?.DrainStrategy ?? null,
-    LastDrain: known?.LastDrain ?? null,
-    SchedulingEligibility: known?.SchedulingEligibility ?? 'eligible',
+    Drain: existing?.Drain ?? false,
+    DrainStrategy: existing?.DrainStrategy ?? null,
+    LastDrain: existing?.LastDrain ?? null,
+    SchedulingEligibility: existing?.SchedulingEligibility ?? 'eligible',
     Status: status,
     StatusDescription,
     StatusUpdatedAt,
@@ -265,28 +277,28 @@ function registeredRow(registration: Registration): NodeRow {
  * Returns the secrets of a node. The one it presents is the one it has stored, so other offered
  * ones are dropped.
  */
-function secretsAfter(
-  known: NodeRow | undefined,
+function secretFields(
+  existing: NodeRow | undefined,
   SecretHash: string,
 ): Pick<NodeRow, 'SecretHash' | 'NextSecretHashes'> {
-  const offered = known?.SecretHash === SecretHash ? known.NextSecretHashes : undefined
+  const offered = existing?.SecretHash === SecretHash ? existing.NextSecretHashes : undefined
   return { SecretHash, ...(offered === undefined ? {} : { NextSecretHashes: offered }) }
 }
 
-function joinedAs(
-  known: NodeRow | undefined,
+function joinedAsField(
+  existing: NodeRow | undefined,
   token: JoinLimits | undefined,
 ): Pick<NodeRow, 'JoinedAs'> {
-  if (known?.JoinedAs !== undefined) return { JoinedAs: known.JoinedAs }
+  if (existing?.JoinedAs !== undefined) return { JoinedAs: existing.JoinedAs }
   const { NodeName = '', NodePool = '' } = token ?? {}
   return NodeName === '' && NodePool === '' ? {} : { JoinedAs: { NodeName, NodePool } }
 }
 
 /** Returns the description without unknown fields, and with health messages cut to one line. */
-function storedDescription(node: NodeRegistration): NodeRegistration {
+function sanitizedDescription(node: NodeRegistration): NodeRegistration {
   // Every field of a NodeRegistration, as its schema lists them.
   const { Drivers, ...rest } = Object.fromEntries(
-    FIELDS.map((field) => [field, node[field]]),
+    REGISTRATION_FIELDS.map((field) => [field, node[field]]),
   ) as NodeRegistration
   const drivers = Object.entries(Drivers).map(([name, info]) => {
     const text = info.HealthDescription.replaceAll(/\p{Cc}+/gu, ' ')
@@ -297,7 +309,9 @@ function storedDescription(node: NodeRegistration): NodeRegistration {
 }
 
 // The keys of an object type are its property names.
-const FIELDS = Object.keys(NodeRegistration.properties) as readonly (keyof NodeRegistration)[]
+const REGISTRATION_FIELDS = Object.keys(
+  NodeRegistration.properties,
+) as readonly (keyof NodeRegistration)[]
 
 /**
  * Updates the description of a node, with new attributes or resources; its status is unchanged. An
@@ -307,16 +321,89 @@ export async function updateNode(
   context: WorkloadContext,
   node: NodeRegistration,
 ): Promise<Result<void, Refusal>> {
-  const known = context.store.tables.nodes.find(node.ID)
-  if (known === undefined) return ok(undefined)
-  const refused = descriptionRefusal(context, node, known.JoinedAs)
+  const existing = context.store.tables.nodes.find(node.ID)
+  if (existing === undefined) return ok(undefined)
+  const refused = validateDescription(context, node, existing.JoinedAs)
   if (refused !== undefined) return err(refused)
-  const { SecretHash: secretHash, Status: status } = known
+  const { SecretHash: secretHash, Status: status } = existing
   const { durable } = context.store.commit({
     by: 'system',
     cause: 'NodeRegistration',
-    changes: (stamp) => registrationRows(context, { node, known, secretHash, status, stamp }),
+    changes: (stamp) => registrationRows(context, { node, existing, secretHash, status, stamp }),
   })
   await durable
   return ok(undefined)
+}
+
+/**
+ * Prefix of attributes and meta that are unique per node and would make every node its own class.
+ */
+const UNIQUE_NAME_PREFIX = 'unique.'
+
+/**
+ * Hash of the properties relevant for scheduling. Nodes of one class are interchangeable for the
+ * scheduler, so a node rejected by a constraint need not be checked again for the others.
+ */
+function computedClass(node: NodeRegistration): string {
+  const sharedEntries = (map: Readonly<Record<string, string>> | null): [string, string][] =>
+    Object.entries(map ?? {})
+      .filter(([name]) => !name.startsWith(UNIQUE_NAME_PREFIX))
+      .toSorted(([a], [b]) => compareText(a, b))
+  const drivers = Object.entries(node.Drivers)
+    .filter(([, driver]) => driver.Detected && driver.Healthy)
+    .map(([name]) => name)
+    .toSorted(compareText)
+  const devices = (node.NodeResources.Devices ?? []).map((device) => [
+    device.Vendor,
+    device.Type,
+    device.Name,
+  ])
+  const fields = [
+    node.Datacenter,
+    node.NodePool,
+    node.NodeClass,
+    sharedEntries(node.Attributes),
+    sharedEntries(node.Meta),
+    drivers,
+    devices,
+  ]
+  return `v1:${blake2b256(JSON.stringify(fields)).slice(0, 22)}`
+}
+
+type NodeDescription = Pick<
+  NodeRow,
+  'Drivers' | 'NodeResources' | (typeof CONSTRAINT_FIELDS)[number]
+>
+
+/**
+ * Fields that jobs can reference in constraints; a change of capacity alone only unblocks
+ * evaluations.
+ */
+const CONSTRAINT_FIELDS = [
+  'Name',
+  'Datacenter',
+  'NodePool',
+  'NodeClass',
+  'Attributes',
+  'Meta',
+  'HostVolumes',
+] as const satisfies readonly (keyof Node)[]
+
+/** Reports whether a change of a node's description requires evaluating the jobs on it. */
+function affectsPlacement(before: NodeDescription, after: NodeDescription): boolean {
+  return (
+    CONSTRAINT_FIELDS.some((name) => !isEqual(before[name], after[name])) ||
+    !isEqual(comparableDrivers(before), comparableDrivers(after)) ||
+    !isEqual(before.NodeResources.Devices, after.NodeResources.Devices)
+  )
+}
+
+/** Removes the time and description of driver fingerprints, which are no change. */
+function comparableDrivers({ Drivers }: Pick<NodeRow, 'Drivers'>): object {
+  return Object.fromEntries(
+    Object.entries(Drivers).map(([name, { Attributes, Detected, Healthy }]) => [
+      name,
+      { Attributes, Detected, Healthy },
+    ]),
+  )
 }

@@ -7,7 +7,7 @@ import { LIMITS } from '../../model/index.ts'
  * read fill the kernel buffers of their connections, several megabytes each, and 100 of them block
  * server and node for seconds.
  */
-export class StreamRates {
+export class StreamRateLimiter {
   readonly #clock: Clock
   readonly #buckets = new Map<string, TokenBucket>()
 
@@ -15,10 +15,10 @@ export class StreamRates {
     this.#clock = clock
   }
 
-  /** Counts bytes of a caller. @returns how long to pause its streams */
-  spend(accessorId: string, bytes: number): number {
+  /** Records transferred bytes of a caller. @returns how long to pause its streams */
+  consume(accessorId: string, bytes: number): number {
     const nowMs = this.#clock.monotonicMs()
-    const bucket = this.#buckets.get(accessorId) ?? this.#begin(accessorId, nowMs)
+    const bucket = this.#buckets.get(accessorId) ?? this.#createBucket(accessorId, nowMs)
     bucket.take(bytes, nowMs)
     return bucket.waitMs(nowMs)
   }
@@ -29,7 +29,7 @@ export class StreamRates {
   }
 
   /** Returns the bucket of a caller; full buckets are dropped. */
-  #begin(accessorId: string, nowMs: number): TokenBucket {
+  #createBucket(accessorId: string, nowMs: number): TokenBucket {
     for (const [id, bucket] of this.#buckets) if (bucket.isFull(nowMs)) this.#buckets.delete(id)
     const { nodeStreamBytesPerSecond, nodeStreamBytesBurst } = LIMITS
     const bucket = new TokenBucket(nodeStreamBytesPerSecond, nodeStreamBytesBurst, nowMs)

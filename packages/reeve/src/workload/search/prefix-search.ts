@@ -2,9 +2,14 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Steps } from '@reeve/kit/slices.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { TableName } from '../../state/index.ts'
-import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { ALL_CONTEXTS, CONTEXTS, isOneContext, type OneContext } from './contexts.ts'
-import type { SearchScope } from './scope.ts'
+import { inSlices, type WorkOrigin } from '../context.ts'
+import {
+  ALL_CONTEXTS,
+  CONTEXTS,
+  isObjectContext,
+  type ObjectContext,
+  type SearchScope,
+} from './contexts.ts'
 
 export interface PrefixRequest {
   readonly text: string
@@ -25,9 +30,9 @@ export async function searchPrefix(
   scope: SearchScope,
   { text: prefix, context, origin }: PrefixRequest,
 ): Promise<Result<SearchResult<string>, Refusal>> {
-  const contexts = openContexts(scope, context)
+  const contexts = selectObjectContexts(scope, context)
   if (!contexts.ok) return contexts
-  const found = await inSlices(matchesOf(scope, contexts.value, prefix), origin)
+  const found = await inSlices(searchContexts(scope, contexts.value, prefix), origin)
   return ok({
     matches: new Map(found.map(([name, { matches }]) => [name, matches])),
     truncations: new Map(found.map(([name, { isTruncated }]) => [name, isTruncated])),
@@ -36,12 +41,12 @@ export async function searchPrefix(
 }
 
 /** Searches one context per step, up to the number of rows that `takeMatches` examines. */
-function* matchesOf(
+function* searchContexts(
   scope: SearchScope,
-  contexts: readonly OneContext[],
+  contexts: readonly ObjectContext[],
   prefix: string,
-): Steps<readonly (readonly [OneContext, Taken])[]> {
-  const found: [OneContext, Taken][] = []
+): Steps<readonly (readonly [ObjectContext, ContextMatches])[]> {
+  const found: [ObjectContext, ContextMatches][] = []
   for (const name of contexts) {
     found.push([name, takeMatches(scope, name, prefix)])
     yield
@@ -50,26 +55,29 @@ function* matchesOf(
 }
 
 /** Returns the contexts to search: the requested one, or all that the caller may search. */
-function openContexts(scope: SearchScope, context: string): Result<readonly OneContext[], Refusal> {
-  if (context !== '' && context !== 'all' && !isOneContext(context))
+function selectObjectContexts(
+  scope: SearchScope,
+  context: string,
+): Result<readonly ObjectContext[], Refusal> {
+  if (context !== '' && context !== 'all' && !isObjectContext(context))
     return err(unknownContext(context, ALL_CONTEXTS))
-  const asked = isOneContext(context) ? [context] : ALL_CONTEXTS
-  const open = asked.filter((name) => CONTEXTS[name].isOpen(scope))
-  return open.length === 0 ? err(PERMISSION_DENIED) : ok(open)
+  const requested = isObjectContext(context) ? [context] : ALL_CONTEXTS
+  const permitted = requested.filter((name) => CONTEXTS[name].isPermitted(scope))
+  return permitted.length === 0 ? err(PERMISSION_DENIED) : ok(permitted)
 }
 
 /** Maximum number of characters of an unknown context in an error. */
-const SHOWN_MAX = 64
+const CHARS_SHOWN_MAX = 64
 
 export function unknownContext(context: string, known: readonly string[]): Refusal {
   const names = known.join(', ')
   return refusal(
     'invalid-input',
-    `context must be one of ${names} or all; got "${context.slice(0, SHOWN_MAX)}"`,
+    `context must be one of ${names} or all; got "${context.slice(0, CHARS_SHOWN_MAX)}"`,
   )
 }
 
-interface Taken {
+interface ContextMatches {
   readonly matches: readonly string[]
   readonly isTruncated: boolean
 }
@@ -78,7 +86,11 @@ interface Taken {
  * Returns the first matches. If too many hidden rows share the prefix the search stops and is
  * marked truncated.
  */
-export function takeMatches(scope: SearchScope, context: OneContext, prefix: string): Taken {
+export function takeMatches(
+  scope: SearchScope,
+  context: ObjectContext,
+  prefix: string,
+): ContextMatches {
   const matches: string[] = []
   let examined = 0
   for (const match of CONTEXTS[context].find(scope, prefix)) {

@@ -4,12 +4,13 @@ import {
   type HostVolumeRecord,
   type MadeVolume,
   type NodeRequest,
+  type TaskGroup,
   type VolumeOnNode,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  changedHostVolume,
+  updateHostVolume,
   hostVolumeProblem,
   hostVolumeState,
   LIMITS,
@@ -18,6 +19,9 @@ import {
   refusal,
   type Refusal,
   type VolumeOrigin,
+  allocationIndex,
+  isClientTerminal,
+  type AllocationRow,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -26,32 +30,32 @@ import {
   type Author,
   type CommitAuthor,
   type Tables,
+  jobVersionKey,
 } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import type { NodeGateway } from '../nodes/node-gateway.ts'
 import { findVolumeNode } from './find-node.ts'
-import { mountersOf } from './mounters.ts'
-import type { VolumeWrites } from './volume-writes.ts'
+import type { VolumeWriteQueue } from './volume-writes.ts'
 
 export const HOST_VOLUME_NOT_FOUND: Refusal = refusal(
   'host-volume-not-found',
   'host volume not found',
 )
 
-export interface VolumeHost {
+export interface HostVolumeDeps {
   readonly context: WorkloadContext
   readonly gateway: NodeGateway
-  readonly writes: VolumeWrites
-  /** What a node says of a volume that it was asked to make, held against its shape. */
-  askMade(
+  readonly writeQueue: VolumeWriteQueue
+  /** Sends a volume request to a node and validates the response. */
+  requestVolume(
     nodeId: string,
     request: NodeRequest,
     deadlineMs: number,
   ): Promise<Result<MadeVolume, Refusal>>
 }
 
-/** A volume as it is after a write. */
-export interface VolumeWritten {
+/** Result of a volume write. */
+interface VolumeWriteResult {
   readonly volume: HostVolumeRecord
   readonly index: number
 }
@@ -61,19 +65,19 @@ export interface VolumeWritten {
  * volume, updates it.
  */
 export async function writeHostVolume(
-  host: VolumeHost,
+  deps: HostVolumeDeps,
   caller: RequestCaller,
   { input, origin }: { readonly input: HostVolumeInput; readonly origin: VolumeOrigin },
-): Promise<Result<VolumeWritten, Refusal>> {
+): Promise<Result<VolumeWriteResult, Refusal>> {
   const capability = origin === 'created' ? 'host-volume-create' : 'host-volume-register'
   if (!caller.grants.allows(input.Namespace || DEFAULT_NAMESPACE, capability))
     return err(PERMISSION_DENIED)
-  if (!input.ID) return await add(host, caller, { input, origin })
+  if (!input.ID) return await createVolume(deps, caller, { input, origin })
   const key = namespacedKey(input.Namespace || DEFAULT_NAMESPACE, input.ID)
-  return await host.writes.run(key, () => change(host, caller, { input, origin }))
+  return await deps.writeQueue.run(key, () => updateVolume(deps, caller, { input, origin }))
 }
 
-interface Write {
+interface VolumeWriteInput {
   readonly input: HostVolumeInput
   readonly origin: VolumeOrigin
 }
@@ -82,79 +86,80 @@ interface Write {
  * The volume is stored before the request to the node, so that it can be listed and deleted
  * whatever happens in between.
  */
-async function add(
-  host: VolumeHost,
+async function createVolume(
+  deps: HostVolumeDeps,
   { by }: Author,
-  { input, origin }: Write,
-): Promise<Result<VolumeWritten, Refusal>> {
-  const { context } = host
-  // From here to the commit nothing waits: of two volumes with one name on a node, one is stored.
-  const planned = planNew(context, input, origin)
+  { input, origin }: VolumeWriteInput,
+): Promise<Result<VolumeWriteResult, Refusal>> {
+  const { context } = deps
+  // No await from here to the commit: of two volumes with the same name on a node, only one is
+  // stored.
+  const planned = planNewVolume(context, input, origin)
   if (!planned.ok) return planned
   const { Namespace, ID } = planned.value
   const stored = storeVolume(context, by, planned.value)
-  return await host.writes.run(namespacedKey(Namespace, ID), async () =>
-    makeOnNode(host, await stored, origin),
+  return await deps.writeQueue.run(namespacedKey(Namespace, ID), async () =>
+    createOnNode(deps, await stored, origin),
   )
 }
 
-async function makeOnNode(
-  host: VolumeHost,
+async function createOnNode(
+  deps: HostVolumeDeps,
   stored: HostVolumeRecord,
   origin: VolumeOrigin,
-): Promise<Result<VolumeWritten, Refusal>> {
-  const { context } = host
-  const made = await askNode(host, stored, origin)
-  if (made.ok) return await settle(context, 'system', stored, made.value)
-  if (await isWithoutTrace(host, stored, made.error)) {
-    await forget(context, stored)
-    return made
+): Promise<Result<VolumeWriteResult, Refusal>> {
+  const { context } = deps
+  const nodeResult = await requestOnNode(deps, stored, origin)
+  if (nodeResult.ok) return await storeResult(context, 'system', stored, nodeResult.value)
+  if (await leftNothingOnNode(deps, stored, nodeResult.error)) {
+    await deletePlanned(context, stored)
+    return nodeResult
   }
-  const text = `${made.error.message}; ${leftText(stored.ID)}`
-  return err(refusal(made.error.code, text))
+  const text = `${nodeResult.error.message}; ${leftOnNodeText(stored.ID)}`
+  return err(refusal(nodeResult.error.code, text))
 }
 
-function leftText(id: string): string {
+function leftOnNodeText(id: string): string {
   const request = `DELETE /v1/volume/host/${id}`
   return `volume ${id} may exist on the node and is still pending: delete it with ${request}`
 }
 
-/** Whether the node has refused, or has undone, what may have been made. */
-async function isWithoutTrace(
-  { gateway }: VolumeHost,
+/** True if the node rejected the creation or has undone it. */
+async function leftNothingOnNode(
+  { gateway }: HostVolumeDeps,
   volume: HostVolumeRecord,
   { code }: Refusal,
 ): Promise<boolean> {
-  if (!IN_DOUBT.has(code)) return true
+  if (!UNKNOWN_OUTCOME_CODES.has(code)) return true
   const request = { verb: 'delete-volume', volume: volumeOnNode(volume) } as const
-  return (await gateway.request(volume.NodeID, request, NODE_MS_MAX)).ok
+  return (await gateway.request(volume.NodeID, request, NODE_TIMEOUT_MS)).ok
 }
 
 /** Errors after which it is unknown whether the node has created the volume. */
-const IN_DOUBT: ReadonlySet<string> = new Set<Refusal['code']>([
+const UNKNOWN_OUTCOME_CODES: ReadonlySet<string> = new Set<Refusal['code']>([
   'node-failed',
   'node-silent',
   'node-unreachable',
 ])
 
-async function change(
-  host: VolumeHost,
+async function updateVolume(
+  deps: HostVolumeDeps,
   { by }: Author,
-  { input, origin }: Write,
-): Promise<Result<VolumeWritten, Refusal>> {
-  const { context } = host
-  const changed = changeOf(context, input, origin)
+  { input, origin }: VolumeWriteInput,
+): Promise<Result<VolumeWriteResult, Refusal>> {
+  const { context } = deps
+  const changed = planChange(context, input, origin)
   if (!changed.ok) return changed
-  const made = await askNode(host, changed.value, origin)
-  if (!made.ok) return made
-  return await settle(context, by, changed.value, made.value)
+  const nodeResult = await requestOnNode(deps, changed.value, origin)
+  if (!nodeResult.ok) return nodeResult
+  return await storeResult(context, by, changed.value, nodeResult.value)
 }
 
 /**
  * Returns the volume with the path and size that the node reports; a registered volume keeps its
  * registered size.
  */
-function withMade(volume: HostVolumeRecord, { path, bytes }: MadeVolume): HostVolumeRecord {
+function withNodeResult(volume: HostVolumeRecord, { path, bytes }: MadeVolume): HostVolumeRecord {
   const CapacityBytes = volume.PluginID === '' ? volume.CapacityBytes : bytes
   return { ...volume, HostPath: path, CapacityBytes }
 }
@@ -163,28 +168,28 @@ function invalid(message: string): Result<never, Refusal> {
   return err(refusal('invalid-input', message))
 }
 
-/** A volume of this ID as the request changes it. */
-function changeOf(
+/** Returns the volume with this ID, changed by the request. */
+function planChange(
   { store }: WorkloadContext,
   input: HostVolumeInput,
   origin: VolumeOrigin,
 ): Result<HostVolumeRecord, Refusal> {
   const key = namespacedKey(input.Namespace || DEFAULT_NAMESPACE, input.ID ?? '')
-  const known = store.tables.host_volumes.find(key)
-  if (known === undefined) return err(HOST_VOLUME_NOT_FOUND)
-  if ((known.PluginID === '') !== (origin === 'registered'))
+  const existing = store.tables.host_volumes.find(key)
+  if (existing === undefined) return err(HOST_VOLUME_NOT_FOUND)
+  if ((existing.PluginID === '') !== (origin === 'registered'))
     return invalid(
-      known.PluginID === ''
-        ? `volume ${known.ID} is a registered directory: change it with /v1/volume/host/register`
-        : `volume ${known.ID} was created by a plugin: change it with /v1/volume/host/create`,
+      existing.PluginID === ''
+        ? `volume ${existing.ID} is a registered directory: change it with /v1/volume/host/register`
+        : `volume ${existing.ID} was created by a plugin: change it with /v1/volume/host/create`,
     )
-  const changed = changedHostVolume(known, input)
+  const changed = updateHostVolume(existing, input)
   if (typeof changed === 'string') return invalid(changed)
   const problem = hostVolumeProblem(changed)
   return problem === undefined ? ok(changed) : invalid(problem)
 }
 
-function planNew(
+function planNewVolume(
   context: WorkloadContext,
   input: HostVolumeInput,
   origin: VolumeOrigin,
@@ -233,26 +238,26 @@ async function storeVolume(
   return store.tables.host_volumes.find(key) ?? { ...volume, ModifyIndex: index }
 }
 
-async function askNode(
-  host: VolumeHost,
+async function requestOnNode(
+  deps: HostVolumeDeps,
   volume: HostVolumeRecord,
   origin: VolumeOrigin,
 ): Promise<Result<MadeVolume, Refusal>> {
   const verb = origin === 'created' ? 'create-volume' : 'register-volume'
   const request = { verb, volume: volumeOnNode(volume) } as const
-  const made = await host.askMade(volume.NodeID, request, NODE_MS_MAX)
-  if (made.ok && made.value.path.length > LIMITS.hostVolumePathCharsMax)
+  const nodeResult = await deps.requestVolume(volume.NodeID, request, NODE_TIMEOUT_MS)
+  if (nodeResult.ok && nodeResult.value.path.length > LIMITS.hostVolumePathCharsMax)
     return err(
       refusal(
         'node-failed',
         `node returned a path longer than ${LIMITS.hostVolumePathCharsMax} characters`,
       ),
     )
-  return made
+  return nodeResult
 }
 
 /** The plugin has its own deadline on the node; the server waits a little longer. */
-const NODE_MS_MAX = LIMITS.volumePluginMsMax + 5_000
+const NODE_TIMEOUT_MS = LIMITS.volumePluginTimeoutMs + 5_000
 
 function volumeOnNode(volume: HostVolumeRecord): VolumeOnNode {
   return {
@@ -269,25 +274,25 @@ function volumeOnNode(volume: HostVolumeRecord): VolumeOnNode {
 }
 
 /**
- * Stores a volume as it was requested and made, with its state as it is now. Only the volume's node
- * can have changed it meanwhile, or garbage collection removed it.
+ * Stores a volume with the requested properties, the node's result and its current state. Meanwhile
+ * only the node may have changed it, or garbage collection deleted it.
  */
-async function settle(
+async function storeResult(
   context: WorkloadContext,
   by: CommitAuthor,
   requested: HostVolumeRecord,
   made: MadeVolume,
-): Promise<Result<VolumeWritten, Refusal>> {
+): Promise<Result<VolumeWriteResult, Refusal>> {
   const { tables } = context.store
   if (!tables.host_volumes.has(namespacedKey(requested.Namespace, requested.ID)))
     return err(refusal('host-volume-changed', 'the volume was removed while its node worked on it'))
   const State = hostVolumeState(requested, tables.nodes.find(requested.NodeID))
-  const volume = await storeVolume(context, by, { ...withMade(requested, made), State })
+  const volume = await storeVolume(context, by, { ...withNodeResult(requested, made), State })
   return ok({ volume, index: volume.ModifyIndex })
 }
 
-/** A new volume that its node could not make. */
-async function forget({ store }: WorkloadContext, volume: HostVolumeRecord): Promise<void> {
+/** Deletes a new volume that the node could not create. */
+async function deletePlanned({ store }: WorkloadContext, volume: HostVolumeRecord): Promise<void> {
   const key = namespacedKey(volume.Namespace, volume.ID)
   if (store.tables.host_volumes.find(key)?.CreateIndex !== volume.CreateIndex) return
   const { durable } = store.commit({
@@ -298,7 +303,7 @@ async function forget({ store }: WorkloadContext, volume: HostVolumeRecord): Pro
   await durable
 }
 
-export interface VolumeDeletion {
+interface VolumeDeletion {
   readonly namespace: string
   readonly id: string
   /** Whether to delete the volume even if its node is unreachable. */
@@ -307,19 +312,19 @@ export interface VolumeDeletion {
 
 /** Deletes a volume that nothing mounts, first on its node. */
 export async function deleteHostVolume(
-  host: VolumeHost,
+  deps: HostVolumeDeps,
   caller: RequestCaller,
   deletion: VolumeDeletion,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const { namespace, id } = deletion
   if (!caller.grants.allows(namespace, 'host-volume-delete')) return err(PERMISSION_DENIED)
-  return await host.writes.run(namespacedKey(namespace, id), () =>
-    removeVolume(host, caller, deletion),
+  return await deps.writeQueue.run(namespacedKey(namespace, id), () =>
+    removeVolume(deps, caller, deletion),
   )
 }
 
 async function removeVolume(
-  { context, gateway }: VolumeHost,
+  { context, gateway }: HostVolumeDeps,
   caller: RequestCaller,
   { namespace, id, force }: VolumeDeletion,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
@@ -327,7 +332,7 @@ async function removeVolume(
   const key = namespacedKey(namespace, id)
   const volume = store.tables.host_volumes.find(key)
   if (volume === undefined) return err(HOST_VOLUME_NOT_FOUND)
-  const [mounter] = mountersOf(store.tables, volume)
+  const [mounter] = mountingAllocations(store.tables, volume)
   if (mounter !== undefined)
     return err(
       refusal(
@@ -335,11 +340,12 @@ async function removeVolume(
         `volume ${id} is mounted by allocation ${mounter.ID}: stop it first`,
       ),
     )
-  // Takes no new allocations, unless the node registers anew before it withdraws the volume.
+  // The volume accepts no new allocations, unless the node re-registers before it deletes the
+  // volume.
   const closed = await storeVolume(context, caller.by, { ...volume, State: 'unavailable' })
   const gone = await deleteOnNode(gateway, store.tables, closed)
   if (!gone.ok && !force) {
-    await reopen(context, closed)
+    await makeAvailableAgain(context, closed)
     return gone
   }
   const { index, durable } = store.commit({
@@ -364,14 +370,37 @@ async function deleteOnNode(
       ),
     )
   const request = { verb: 'delete-volume', volume: volumeOnNode(volume) } as const
-  return await gateway.request(volume.NodeID, request, NODE_MS_MAX)
+  return await gateway.request(volume.NodeID, request, NODE_TIMEOUT_MS)
 }
 
-/** A volume that could not be deleted can be used as before. */
-async function reopen(context: WorkloadContext, closed: HostVolumeRecord): Promise<void> {
+/** Makes a volume available again that could not be deleted. */
+async function makeAvailableAgain(
+  context: WorkloadContext,
+  closed: HostVolumeRecord,
+): Promise<void> {
   const { tables } = context.store
-  const known = tables.host_volumes.find(namespacedKey(closed.Namespace, closed.ID))
-  if (known === undefined) return
-  const State = hostVolumeState(known, tables.nodes.find(known.NodeID))
-  if (State !== known.State) await storeVolume(context, 'system', { ...known, State })
+  const existing = tables.host_volumes.find(namespacedKey(closed.Namespace, closed.ID))
+  if (existing === undefined) return
+  const State = hostVolumeState(existing, tables.nodes.find(existing.NodeID))
+  if (State !== existing.State) await storeVolume(context, 'system', { ...existing, State })
+}
+
+/** Live allocations that mount a dynamic host volume. */
+export function mountingAllocations(
+  { allocations, job_versions: versions }: Pick<Tables, 'allocations' | 'job_versions'>,
+  volume: Pick<HostVolumeRecord, 'Namespace' | 'NodeID' | 'Name'>,
+): readonly AllocationRow[] {
+  return allocations.rowsByIndex('node', volume.NodeID).filter((row) => {
+    if (row.Namespace !== volume.Namespace || isClientTerminal(row)) return false
+    const job = versions.find(jobVersionKey(row.Namespace, row.JobID, row.JobVersion))
+    const group = job?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
+    return group !== undefined && mountsVolume(group, row, volume.Name)
+  })
+}
+
+function mountsVolume({ Volumes }: TaskGroup, row: AllocationRow, name: string): boolean {
+  return Object.values(Volumes ?? {}).some(({ Type, Source, PerAlloc }) => {
+    if (Type !== 'host') return false
+    return name === (PerAlloc ? `${Source}[${allocationIndex(row.Name)}]` : Source)
+  })
 }

@@ -1,34 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type {
-  AskedPolicy,
-  AskingOrigin,
-  AskingPurpose,
-  PolicyAsker,
+  PolicyInvocation,
+  EvaluationOrigin,
+  EvaluationPurpose,
+  PolicyEngine,
 } from '../../../src/policy/index.ts'
 import { aBody } from './harness.ts'
 import { aRunWorld, BUCKETS } from './run-world.ts'
 
 /** Lets everything pass, and keeps what it was asked for. */
-class PurposeAsker implements PolicyAsker {
-  readonly purposes: AskingPurpose[] = []
+class PurposeAsker implements PolicyEngine {
+  readonly purposes: EvaluationPurpose[] = []
 
-  async ask(_subject: unknown, policies: readonly AskedPolicy[], origin: AskingOrigin) {
+  async evaluate(
+    _subject: unknown,
+    policies: readonly PolicyInvocation[],
+    origin: EvaluationOrigin,
+  ) {
     this.#take(origin)
     return policies.map(() => ({ status: 'passed', output: [], findings: [] }) as const)
   }
 
-  async diagnose(_policy: unknown, origin: AskingOrigin) {
+  async diagnose(_policy: unknown, origin: EvaluationOrigin) {
     this.#take(origin)
     return []
   }
 
-  #take({ tenant, purpose = 'guard' }: AskingOrigin): void {
+  #take({ tenant, purpose = 'guard' }: EvaluationOrigin): void {
     assert.match(tenant, /^organization org-/, 'every question has its organization')
     this.purposes.push(purpose)
   }
 
-  taken(): readonly AskingPurpose[] {
+  taken(): readonly EvaluationPurpose[] {
     return this.purposes.splice(0)
   }
 }

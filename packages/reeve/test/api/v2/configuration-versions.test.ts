@@ -151,7 +151,7 @@ test('C28 the download equals the upload, also of an archive in several parts', 
   assert.equal(gunzipSync(bytes).equals(gunzipSync(archive)), true)
   // Nothing of it is readable in the storage.
   const { store } = it.server.context
-  for (const key of store.tables.blob_parts.keysIn('owner', made.id)) {
+  for (const key of store.tables.blob_parts.keysByIndex('owner', made.id)) {
     const stored = await store.readBlob(`blob-part/${key}`)
     assert.equal(Buffer.from(stored ?? []).includes('noise'), false)
   }
@@ -213,7 +213,7 @@ test('archive: an older version loses its archive, the latest one keeps it', asy
   assert.equal((await archive(older.id)).status, 409)
   assert.equal((await archive(latest.id)).status, 409)
   assert.equal((await statusOf(world, older.id)).status, 'archived')
-  assert.equal(it.server.context.store.tables.blob_parts.countIn('owner', older.id), 0)
+  assert.equal(it.server.context.store.tables.blob_parts.countByIndex('owner', older.id), 0)
   const params = { configuration_version_id: older.id }
   assert.equal((await it.refusal('downloadConfigurationVersion', { params }))[0], 409)
 })

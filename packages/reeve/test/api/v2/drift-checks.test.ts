@@ -12,7 +12,7 @@ async function aDriftWorld() {
   const log = { warn: (fields: object) => assert.fail(JSON.stringify(fields)) }
   const loop = new DriftLoop({ context: world.it.server.context, log })
   const check = async (): Promise<number> => {
-    loop.check()
+    loop.runOnce()
     await world.settle()
     return (await checksOf(world)).length
   }

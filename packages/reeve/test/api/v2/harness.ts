@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { HEADERS, v2, type Answer, type Route, type Shape } from '@reeve/contract'
+import { HEADERS, v2, type RouteResponse, type Route, type Infer } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { schemaErrors } from '../../build/schema-errors.ts'
@@ -21,7 +21,7 @@ export interface Call {
 type BodyOf<I extends RouteId, S extends number> = v2.V2Routes[I]['answers'] extends {
   readonly [status in S]: { readonly schema: infer B extends TSchema }
 }
-  ? Shape<B>
+  ? Infer<B>
   : undefined
 
 /** Status, and title with detail of every error as clients join them. */
@@ -169,7 +169,7 @@ export function refusedBy(reply: Pick<Reply, 'status' | 'text'>): Refused {
 
 /** Status, type and body must be as the contract says, and the body must hold nothing else. */
 function checkAnswer(route: Route, reply: Reply, json: unknown): void {
-  const answers: Readonly<Record<number, Answer>> = route.answers
+  const answers: Readonly<Record<number, RouteResponse>> = route.answers
   const answer = answers[reply.status]
   const what = `${route.id} answered ${reply.status} ${reply.text.slice(0, 300)}`
   assert.ok(answer !== undefined, `${what}: the contract has no such status`)

@@ -95,12 +95,12 @@ describe('large bodies', () => {
     {
       name: 'that ends too early',
       of: (text: string) => text.slice(0, -1),
-      says: /it ends too early, at byte \d+$/,
+      says: /it ends unexpectedly at byte \d+$/,
     },
     {
       name: 'with something behind its end',
       of: (text: string) => `${text}}`,
-      says: /"}" cannot stand at byte \d+$/,
+      says: /"}" is not allowed at byte \d+$/,
     },
     {
       name: 'that is nested deeper than any parser follows',

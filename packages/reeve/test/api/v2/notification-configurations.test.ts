@@ -4,9 +4,9 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { v2 } from '@reeve/contract'
 import {
   NotificationLoop,
-  signature,
+  signBody,
   SIGNATURE_HEADER,
-  type WebhookAnswer,
+  type WebhookResponse,
   type WebhookRequest,
 } from '../../../src/governance/index.ts'
 import { aBody, NOT_FOUND } from './harness.ts'
@@ -19,12 +19,12 @@ const MINUTE_MS = 60_000
 
 /** How receivers respond. */
 interface Answer {
-  now: WebhookAnswer
+  now: WebhookResponse
   /** Delays the response to a request; an aborted request has none. */
   delay?: (request: WebhookRequest) => Promise<void> | undefined
 }
 
-const ABORTED: WebhookAnswer = { code: null, body: 'aborted' }
+const ABORTED: WebhookResponse = { code: null, body: 'aborted' }
 
 /** A workspace whose notifications arrive in `sent`, answered with `answer`. */
 async function aWorld(answer: Answer = { now: { code: 200, body: 'ok' } }) {
@@ -69,7 +69,7 @@ async function aWorld(answer: Answer = { now: { code: 200, body: 'ok' } }) {
     body: aBody('notification-configurations', attributes),
   })
   const { tables } = context.store
-  const settle = () => loop.work()
+  const settle = () => loop.deliverPending()
   return {
     ...world,
     it,
@@ -116,7 +116,7 @@ test('notifications: an enabled configuration is tested first, and keeps what be
   assert.equal(sent.length, 1)
   assert.equal(request?.url, URL_OF_RECEIVER)
   assert.equal(payloadOf(request?.body ?? '').notifications[0]?.trigger, 'verification')
-  assert.equal(request?.headers[SIGNATURE_HEADER], signature('secret', request?.body ?? ''))
+  assert.equal(request?.headers[SIGNATURE_HEADER], signBody('secret', request?.body ?? ''))
   assert.deepEqual([attributes.enabled, attributes.token], [true, null])
   assert.equal(attributes['delivery-responses'][0]?.successful, true)
   // Neither the token nor the URL is readable in the storage.
@@ -195,7 +195,7 @@ test('notifications: only what is asked for, only while enabled, and nothing fro
 })
 
 test('notifications: a receiver that fails is tried again with pauses, then given up', async () => {
-  const answer: { now: WebhookAnswer } = { now: { code: 200, body: '' } }
+  const answer: { now: WebhookResponse } = { now: { code: 200, body: '' } }
   const world = await aWorld(answer)
   const { it, create, sent, loop, settle } = world
   const { id } = await create({ enabled: true, triggers: ['run:created'] })
@@ -231,7 +231,7 @@ test('notifications: a server that starts goes on, and tells nothing twice', asy
   const restart = async () => {
     const next = new NotificationLoop({ notifier, log })
     next.start()
-    await next.work()
+    await next.deliverPending()
     await next.stop()
   }
   await restart()
@@ -256,7 +256,7 @@ test('notifications: a receiver that does not respond delays no other', async ()
   assert.equal(sent.filter(({ url }) => url.includes('slow')).length, 1)
   // The delivery in progress is aborted and not recorded.
   await loop.stop()
-  assert.equal(tables.notifications.countIn('configuration', id), 0)
+  assert.equal(tables.notifications.countByIndex('configuration', id), 0)
 })
 
 test('notifications: nothing is sent while the storage has a fault', async () => {
@@ -266,10 +266,10 @@ test('notifications: nothing is sent while the storage has a fault', async () =>
   await loop.stop()
   await world.newRun()
   sent.length = 0
-  it.server.context.store.abandon(new Fault('storage-closed', 'closed by the test'))
+  it.server.context.store.abortPending(new Fault('storage-closed', 'closed by the test'))
   const next = new NotificationLoop({ notifier, log })
   next.start()
-  await next.work()
+  await next.deliverPending()
   await next.stop()
   assert.deepEqual(sent, [])
 })
@@ -278,7 +278,7 @@ test('notifications: a loop that stopped observes no more changes', async (t) =>
   const world = await aWorld()
   await world.loop.stop()
   const { notification_configurations: configurations } = world.tables
-  const { mock } = t.mock.method(configurations, 'keysIn')
+  const { mock } = t.mock.method(configurations, 'keysByIndex')
   await world.newRun()
   assert.equal(mock.callCount(), 0)
 })
@@ -295,7 +295,7 @@ test('notifications: runs are read only for their triggers, and once more after 
   })
   await world.newRun()
   await settle()
-  const { mock } = t.mock.method(tables.runs, 'keysIn')
+  const { mock } = t.mock.method(tables.runs, 'keysByIndex')
   const reads = () => {
     const count = mock.calls.filter(({ arguments: [index] }) => index === 'workspace').length
     mock.resetCalls()
@@ -444,7 +444,7 @@ test('notifications: two reminders are sent before a workspace is destroyed', as
 })
 
 test('notifications: verify tells how the receiver answered', async () => {
-  const answer: { now: WebhookAnswer } = { now: { code: 204, body: '' } }
+  const answer: { now: WebhookResponse } = { now: { code: 204, body: '' } }
   const { it, create } = await aWorld(answer)
   const { id } = await create()
   const params = { notification_configuration_id: id }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { Node, v2 } from '@reeve/contract'
-import { Presence } from '../../../src/control/index.ts'
+import { HeartbeatMonitor } from '../../../src/control/index.ts'
 import {
   EXECUTION_DEFAULTS,
   RunController,
@@ -73,7 +73,7 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
   const scheduled = await withScheduler(server, 0)
   const { id: workspaceId } = await newWorkspace(it, 'app')
   await uploadedConfiguration(it, workspaceId, { 'auto-queue-runs': false })
-  const presence = new Presence({ ...context, log: QUIET })
+  const presence = new HeartbeatMonitor({ ...context, log: QUIET })
   presence.start()
   let controller = newController(it)
   controller.start()
@@ -102,7 +102,7 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
       }
       const names = { ID: anId('node', number), Name: `node-${number}` }
       const { ID } = await putNode(server, { Attributes, ...names, ...fields })
-      presence.seen(ID)
+      presence.recordHeartbeat(ID)
       await world.settle()
     },
     async loseNode(number) {
@@ -112,7 +112,7 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
     },
     async pass(seconds, silentNode) {
       for (let passed = 0; passed < seconds; passed++) {
-        for (const id of tables.nodes.keys()) if (id !== silentNode) presence.seen(id)
+        for (const id of tables.nodes.keys()) if (id !== silentNode) presence.recordHeartbeat(id)
         server.clock.advance(1_000)
         await setImmediate()
       }
@@ -120,7 +120,7 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
     },
     async settle() {
       for (let turn = 0; turn < 4; turn++) {
-        await controller.work()
+        await controller.runOnce()
         await scheduled.settle()
       }
     },
@@ -136,7 +136,7 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
     phase: (runId, name) => tables.run_phases.get(`${runId}-${name}`),
     allocations(runId, name) {
       const { namespace, id } = world.phase(runId, name)
-      return tables.allocations.rowsIn('job', namespacedKey(namespace, id))
+      return tables.allocations.rowsByIndex('job', namespacedKey(namespace, id))
     },
     async log(runId, name) {
       const path = await world.logPath(runId, name)

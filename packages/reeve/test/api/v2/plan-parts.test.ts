@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
-import { readStoredBytes } from '../../../src/governance/runs/plan-blobs.ts'
+import { readPlanBytes } from '../../../src/governance/runs/plans.ts'
 import { LIMITS } from '../../../src/model/index.ts'
-import { planKey, planPartKey, put } from '../../../src/state/index.ts'
+import { planBlobKey, planPartBlobKey, put } from '../../../src/state/index.ts'
 import { MemoryDisk } from '../../../src/storage/index.ts'
 import { createTestServer } from '../harness.ts'
 import { aBody, governanceAt } from './harness.ts'
@@ -31,17 +31,17 @@ describe('plans in parts', () => {
   }
   const partsOf = (run: v2.Run): readonly string[] => {
     const { plan_parts: parts } = world.it.server.context.store.tables
-    return [...parts.keysIn('plan', planOf(run).id)].toSorted()
+    return [...parts.keysByIndex('plan', planOf(run).id)].toSorted()
   }
   const stored = async (run: v2.Run): Promise<string> => {
-    const bytes = await readStoredBytes(world.it.server.context, planOf(run))
+    const bytes = await readPlanBytes(world.it.server.context, planOf(run))
     return Buffer.from(bytes ?? []).toString()
   }
 
   /** Calls back once, when so many parts were written from now on. */
   const afterParts = (count: number, then: () => void): void => {
     let left = count
-    world.it.server.context.store.tables.plan_parts.onKey(() => {
+    world.it.server.context.store.tables.plan_parts.onKeyChange(() => {
       if (--left === 0) queueMicrotask(then)
     })
   }
@@ -61,7 +61,9 @@ describe('plans in parts', () => {
       assert.equal(partsOf(run).length, parts)
       assert.equal(store.index - index, Math.max(1, parts), 'one commit for each part')
       assert.ok((await stored(run)) === plan)
-      for (const key of parts === 0 ? [planKey(planOf(run).id)] : partsOf(run).map(planPartKey))
+      for (const key of parts === 0
+        ? [planBlobKey(planOf(run).id)]
+        : partsOf(run).map(planPartBlobKey))
         assert.equal(Buffer.from((await store.readBlob(key)) ?? []).includes('a12'), false, key)
       const shown = await world.it.server.send(
         'GET',
@@ -85,7 +87,7 @@ describe('plans in parts', () => {
     await world.it.done('deleteWorkspace', { params: { workspace_id: workspace.id } })
     for (const part of parts) {
       assert.equal(store.tables.plan_parts.has(part), false)
-      assert.equal(await store.readBlob(planPartKey(part)), undefined)
+      assert.equal(await store.readBlob(planPartBlobKey(part)), undefined)
     }
   })
 
@@ -121,7 +123,7 @@ describe('plans in parts', () => {
     const next = await createTestServer({ disk })
     const it = governanceAt(next, world.it.root)
     const { store } = next.context
-    const partIds = () => [...store.tables.plan_parts.keysIn('plan', planId)]
+    const partIds = () => [...store.tables.plan_parts.keysByIndex('plan', planId)]
     assert.equal(store.tables.run_plans.get(planId).bytes, null)
     assert.ok(partIds().length >= 3 && partIds().length < 8, `${partIds().length} parts`)
     const plan = aPlan(2 * PART, 'new')
@@ -131,7 +133,7 @@ describe('plans in parts', () => {
       headers: { 'content-type': 'application/json' },
     })
     assert.equal(reply.status, 202, reply.text)
-    const bytes = await readStoredBytes(next.context, store.tables.run_plans.get(planId))
+    const bytes = await readPlanBytes(next.context, store.tables.run_plans.get(planId))
     assert.ok(Buffer.from(bytes ?? []).toString() === plan)
     assert.equal(partIds().length, 2)
     await next.close()

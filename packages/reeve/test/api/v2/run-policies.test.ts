@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
-import { RunLoop } from '../../../src/governance/index.ts'
+import { RunWorker } from '../../../src/governance/index.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
 import { aBody, NOT_FOUND } from './harness.ts'
 import {
@@ -189,11 +189,11 @@ describe('native policies on runs', () => {
       .relationships.policies.data
     await it.done('deletePolicySet', { params: { policy_set_id: id } })
     await it.done('deletePolicy', { params: { policy_id: member?.id ?? '' } })
-    await world.loop.judge()
+    await world.loop.evaluatePending()
     assert.equal((await world.check(run)).attributes.status, 'hard_failed')
     assert.equal((await world.read(run.id)).data.attributes.status, 'errored')
     const { policy_codes: codes } = it.server.context.store.tables
-    assert.equal(codes.countIn('owner', run.relationships.plan.data.id), 0)
+    assert.equal(codes.countByIndex('owner', run.relationships.plan.data.id), 0)
   })
 })
 
@@ -438,7 +438,7 @@ test('a run waits where too many ask policies at once', async () => {
   const { context } = world.it.server
   const wakes: (() => void)[] = []
   let isBusy = true
-  const loop = new RunLoop({
+  const loop = new RunWorker({
     context: {
       ...context,
       clock: {
@@ -446,21 +446,21 @@ test('a run waits where too many ask policies at once', async () => {
         monotonicMs: () => context.clock.nowMs(),
         after: (_ms, wake) => (wakes.push(wake), () => undefined),
       },
-      policyAsker: {
-        ask: (...asked) =>
+      policyEngine: {
+        evaluate: (...asked) =>
           isBusy
             ? Promise.reject(new Fault(OVERLOADED, 'too many'))
-            : context.policyAsker.ask(...asked),
+            : context.policyEngine.evaluate(...asked),
         diagnose: () => Promise.resolve([]),
       },
     },
     log: { warn: () => undefined },
   })
-  await loop.judge()
+  await loop.evaluatePending()
   assert.equal((await world.read(run.id)).data.attributes.status, 'post_plan_running')
   isBusy = false
   wakes[0]?.()
-  await loop.judge()
+  await loop.evaluatePending()
   assert.equal((await world.read(run.id)).data.attributes.status, 'policy_checked')
   await loop.stop()
   await world.close()
@@ -473,14 +473,14 @@ test('a run whose policies cannot be asked ends, and says so', async () => {
   await world.upload(run, BUCKETS)
   const warnings: string[] = []
   const policyAsker = {
-    ask: () => Promise.reject(new Error('the thread does not start')),
+    evaluate: () => Promise.reject(new Error('the thread does not start')),
     diagnose: () => Promise.resolve([]),
   }
-  const loop = new RunLoop({
-    context: { ...world.it.server.context, policyAsker },
+  const loop = new RunWorker({
+    context: { ...world.it.server.context, policyEngine: policyAsker },
     log: { warn: (_fields, message) => void warnings.push(message) },
   })
-  await loop.judge()
+  await loop.evaluatePending()
   assert.deepEqual(warnings, ['policy evaluation failed'])
   assert.equal((await world.read(run.id)).data.attributes.status, 'errored')
   const { status, result } = (await world.check(run)).attributes

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RunLoop } from '../../../src/governance/index.ts'
+import { RunWorker } from '../../../src/governance/index.ts'
 import { aBody } from './harness.ts'
 import { aRunWorld, BUCKETS } from './run-world.ts'
 
@@ -21,18 +21,18 @@ test('runs of organizations are judged in turn', async () => {
   for (const run of [...many, last]) await world.upload(run, BUCKETS)
   const { context } = world.it.server
   const left: string[][] = []
-  const waiting = () => [...context.store.tables.runs.keysIn('status', 'post_plan_running')]
-  const loop = new RunLoop({
+  const waiting = () => [...context.store.tables.runs.keysByIndex('status', 'post_plan_running')]
+  const loop = new RunWorker({
     context: {
       ...context,
-      policyAsker: {
-        ask: (...asked) => (left.push(waiting()), context.policyAsker.ask(...asked)),
+      policyEngine: {
+        evaluate: (...asked) => (left.push(waiting()), context.policyEngine.evaluate(...asked)),
         diagnose: () => Promise.resolve([]),
       },
     },
     log: { warn: () => undefined },
   })
-  await loop.judge()
+  await loop.evaluatePending()
   await loop.stop()
   assert.deepEqual(waiting(), [])
   // The other organization has no policies of its own: its run is settled without a question,

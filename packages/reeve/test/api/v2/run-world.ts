@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
-import { RunLoop } from '../../../src/governance/index.ts'
+import { RunWorker } from '../../../src/governance/index.ts'
 import { aTar } from '../../build/archive.ts'
 import { aBody, aGovernanceServer, type Call, type GovernanceServer } from './harness.ts'
 
@@ -50,7 +50,7 @@ export interface SetWish {
 /** An organization with one workspace, and the loop that asks policies about its runs. */
 export interface RunWorld {
   readonly it: GovernanceServer
-  readonly loop: RunLoop
+  readonly loop: RunWorker
   readonly workspaceId: string
   policy(wish: PolicyWish): Promise<string>
   /** A global set of one kind. */
@@ -75,7 +75,7 @@ export async function aRunWorld(
     params,
     body: aBody('workspaces', { name: 'net' }),
   })
-  const loop = new RunLoop({
+  const loop = new RunWorker({
     context: it.server.context,
     log: { warn: (fields, message) => assert.fail(`${message} ${JSON.stringify(fields)}`) },
   })
@@ -121,7 +121,7 @@ export async function aRunWorld(
       const run = await world.newRun(attributes)
       const reply = await world.upload(run, plan)
       assert.equal(reply.status, 202, reply.text)
-      await loop.judge()
+      await loop.evaluatePending()
       return (await world.read(run.id)).data
     },
     async check({ id }) {

@@ -215,10 +215,10 @@ describe('runs without policies', () => {
   test('a run whose plan does not come within an hour ends', async () => {
     const late = await world.newRun()
     world.it.server.clock.advance(HOUR_MS - 1)
-    world.loop.expire()
+    world.loop.expireOverdue()
     assert.equal((await world.read(late.id)).data.attributes.status, 'pending')
     world.it.server.clock.advance(1)
-    world.loop.expire()
+    world.loop.expireOverdue()
     const { data } = await world.read(late.id, { include: 'plan' })
     assert.equal(data.attributes.status, 'errored')
     assert.equal((await world.upload(late, BUCKETS)).status, 409)
@@ -302,7 +302,7 @@ describe('runs without policies', () => {
       const run = await world.newRun()
       await it.call('cancelRun', { params: { run_id: run.id } })
     }
-    assert.equal(runs.countIn('workspace', workspaceId), v2.RUNS_KEPT_MAX)
+    assert.equal(runs.countByIndex('workspace', workspaceId), v2.RUNS_KEPT_MAX)
     assert.equal((await world.read(open.id)).data.attributes.status, 'pending')
   })
 })
@@ -329,7 +329,7 @@ test('a run that is canceled while policies are asked stays canceled', async () 
   const canceled = Promise.withResolvers<void>()
   const world = await aRunWorld({
     policyAsker: {
-      ask: async (_subject, policies) => {
+      evaluate: async (_subject, policies) => {
         asking.resolve()
         await canceled.promise
         return policies.map(() => ({ status: 'passed', output: [], findings: [] }) as const)
@@ -340,7 +340,7 @@ test('a run that is canceled while policies are asked stays canceled', async () 
   await world.set('native', { name: 'one', policies: [{ name: 'one', code: 'main = true' }] })
   const run = await world.newRun()
   await world.upload(run, BUCKETS)
-  const judged = world.loop.judge()
+  const judged = world.loop.evaluatePending()
   await asking.promise
   await world.it.call('cancelRun', { params: { run_id: run.id } })
   canceled.resolve()

@@ -79,12 +79,12 @@ for (const accept of ['text/html', 'application/json', '*/*'])
 test('body: what is no JSON is told with the byte at which it is wrong', async () => {
   const it = await withAcme()
   const cases = [
-    ['{"data": ü}', '"ü" cannot stand at byte 9'],
-    ['{"dätä":}', '"}" cannot stand at byte 10'],
-    ['{"data"', 'it ends too early, at byte 7'],
-    ['{} x', '"x" cannot stand at byte 3'],
-    ['{"data": {}'.padEnd(100_000, ' '), 'it ends too early, at byte 100000'],
-    [`{"data":"${'x'.repeat(100_000)}"} y`, '"y" cannot stand at byte 100012'],
+    ['{"data": ü}', '"ü" is not allowed at byte 9'],
+    ['{"dätä":}', '"}" is not allowed at byte 10'],
+    ['{"data"', 'it ends unexpectedly at byte 7'],
+    ['{} x', '"x" is not allowed at byte 3'],
+    ['{"data": {}'.padEnd(100_000, ' '), 'it ends unexpectedly at byte 100000'],
+    [`{"data":"${'x'.repeat(100_000)}"} y`, '"y" is not allowed at byte 100012'],
   ] as const
   for (const [body, problem] of cases)
     assert.deepEqual(refusedBy(await post(it, {}, body)), [

@@ -172,7 +172,7 @@ test('loop: what is due is marked within a minute, once, and the event stream te
   assert.deepEqual(await read(id), ['3d', null, 'destroying', true])
   assert.deepEqual(await read(later), [null, null, null, true])
   it.server.clock.advance(10 * 60_000)
-  await store.settled()
+  await store.whenDurable()
   assert.deepEqual(events, [`Workspace WorkspaceUpdated ${id}`])
   loop.stop()
 })
@@ -180,7 +180,7 @@ test('loop: what is due is marked within a minute, once, and the event stream te
 test('loop: a clock that jumps destroys nothing, a deadline after a canceled run included', async () => {
   const { it, id, loop, runs, status } = await aDueWorkspace()
   const { store, clock } = it.server.context
-  loop.mark()
+  loop.runOnce()
   const [run] = await runs()
   await it.call('cancelRun', { params: { run_id: run?.id ?? '' } })
   const silent = () => undefined
@@ -190,11 +190,11 @@ test('loop: a clock that jumps destroys nothing, a deadline after a canceled run
   clockLoop.start()
   it.server.clock.advance(HOUR_MS)
   it.server.clock.jump(365 * 24 * HOUR_MS)
-  checked.mark()
+  checked.runOnce()
   const dueMs = () => (store.tables.workspaces.get(id).autoDestroyAtMs ?? 0) - clock.nowMs()
   assert.deepEqual([status(), dueMs()], ['scheduled', 71 * HOUR_MS])
   it.server.clock.advance(71 * HOUR_MS)
-  checked.mark()
+  checked.runOnce()
   assert.equal(status(), 'destroying')
   clockLoop.stop()
 })
@@ -204,14 +204,14 @@ test('loop: a time that was moved or taken away is not acted on', async () => {
   const loop = aLoop(it)
   const { id } = await newWorkspace(it, 'web', { projectId: three })
   const gone = await newWorkspace(it, 'gone', { projectId: three })
-  loop.mark()
+  loop.runOnce()
   await patchWorkspace(it, id, { attributes: { 'auto-destroy-at': '2026-02-01T00:00:00Z' } })
   await it.done('deleteWorkspace', { params: { workspace_id: gone.id } })
   it.server.clock.advance(100 * HOUR_MS)
-  loop.mark()
+  loop.runOnce()
   assert.equal(it.server.context.store.tables.workspaces.get(id).autoDestroyStatus, 'scheduled')
   it.server.clock.advance(1_000 * HOUR_MS)
-  loop.mark()
+  loop.runOnce()
   const row = it.server.context.store.tables.workspaces.get(id)
   assert.deepEqual([row.autoDestroyStatus, row.autoDestroyAtMs], ['destroying', null])
   // A new time schedules it anew.
@@ -228,7 +228,7 @@ test('loop: more than one commit’s worth is marked in one round', async () => 
     Array.from({ length: 501 }, (_, i) => newWorkspace(it, `w${i}`, { projectId: three })),
   )
   it.server.clock.advance(72 * HOUR_MS)
-  loop.mark()
+  loop.runOnce()
   const rows = [...it.server.context.store.tables.workspaces.rows()]
   assert.ok(rows.every(({ autoDestroyStatus }) => autoDestroyStatus === 'destroying'))
 })
@@ -247,8 +247,8 @@ async function aDueWorkspace(attributes: object = {}) {
 
 test('loop: where runs execute here, one that destroys is queued and confirms itself', async () => {
   const { loop, runs, status } = await aDueWorkspace()
-  loop.mark()
-  loop.mark()
+  loop.runOnce()
+  loop.runOnce()
   const [run, ...others] = await runs()
   assert.deepEqual([others.length, status()], [0, 'destroying'])
   const { attributes, relationships } = run ?? assert.fail('no run was queued')
@@ -283,7 +283,7 @@ test('loop: the queue of an organization takes no more than its limit in one com
   const { context } = it.server
   const log = { warn: (_fields: object, text: string) => void warnings.push(text) }
   const loop = new AutoDestroyLoop({ context, log, checkClock: () => undefined })
-  loop.mark()
+  loop.runOnce()
   const statuses = ids.map((id) => store.tables.workspaces.get(id).autoDestroyStatus)
   assert.deepEqual(new Set(statuses), new Set(['destroying', 'scheduled']))
   assert.deepEqual(warnings, ['destroy run could not be queued'])
@@ -291,13 +291,13 @@ test('loop: the queue of an organization takes no more than its limit in one com
 
 test('loop: nothing is queued where runs execute elsewhere', async () => {
   const { loop, runs, status } = await aDueWorkspace({ 'execution-mode': 'local' })
-  loop.mark()
+  loop.runOnce()
   assert.deepEqual([(await runs()).length, status()], [0, 'destroying'])
 })
 
 test('loop: whoever cancels the run that destroys is active: the duration begins anew', async () => {
   const { it, id, loop, runs, status } = await aDueWorkspace()
-  loop.mark()
+  loop.runOnce()
   const [run] = await runs()
   await it.call('cancelRun', { params: { run_id: run?.id ?? '' } })
   assert.equal(status(), 'scheduled')

@@ -1,33 +1,33 @@
 import type { AclPolicyStub } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { WithAccessControl } from './access-off.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 
 const COLUMNS: readonly Column<AclPolicyStub>[] = [
   { id: 'name', head: 'Policy', width: '36%', cell: ({ Name }) => Name },
   { id: 'description', head: 'Description', cell: ({ Description }) => Description || '–' },
   {
     id: 'job',
-    head: 'For the job',
+    head: 'Job',
     width: '20%',
     isExtra: true,
     cell: ({ JobACL }) => JobACL?.JobID ?? '–',
   },
 ]
 
-/** The rules that tokens and roles have. */
+/** The list of ACL policies. */
 export function AccessPolicyListPage() {
   return (
     <>
-      <PageHead
-        title="Access policies"
+      <PageHeader
+        title="ACL policies"
         lead="Named sets of rules for tokens and roles."
         actions={
           <Link className="button primary" href={paths.newAccessPolicy()}>
@@ -35,16 +35,16 @@ export function AccessPolicyListPage() {
           </Link>
         }
       />
-      <WithAccessControl>
+      <AccessControlGuard>
         <Policies />
-      </WithAccessControl>
-      <CommandLine cli="reeve acl policy list" call={{ path: '/v1/acl/policies' }} />
+      </AccessControlGuard>
+      <CliAndApiPanel cli="reeve acl policy list" call={{ path: '/v1/acl/policies' }} />
     </>
   )
 }
 
 function Policies() {
-  const policies = useRead(
+  const policies = useApiQuery(
     ['access-policies'],
     (api, signal) => api.v1.listAclPolicies({ signal }),
     { watches: [{ topic: 'ACLPolicy' }] },
@@ -53,7 +53,7 @@ function Policies() {
     <QueryView query={policies} what="the policies">
       {(list) => (
         <DataTable
-          label="Access policies"
+          label="ACL policies"
           columns={COLUMNS}
           rows={list}
           keyOf={({ Name }) => Name}

@@ -1,24 +1,23 @@
 import type { AclPolicy } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { Editor } from '../../editor/lazy-editor.tsx'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { Field } from '../../parts/field.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { Editor } from '../../components/lazy.tsx'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { Field } from '../../components/form.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/jobs.css'
-import { WithAccessControl } from './access-off.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 
-const FIRST_RULES = `namespace "default" {
+const EXAMPLE_RULES = `namespace "default" {
   policy = "read"
 }
 
@@ -27,38 +26,38 @@ node {
 }
 `
 
-/** Writes a policy that is not there yet. */
+/** The form for a new ACL policy. */
 export function NewAccessPolicyPage() {
   return (
-    <WithAccessControl>
-      <PageHead
-        title="New access policy"
-        crumbs={[{ text: 'Access policies', href: paths.accessPolicies() }]}
+    <AccessControlGuard>
+      <PageHeader
+        title="New ACL policy"
+        crumbs={[{ text: 'ACL policies', href: paths.accessPolicies() }]}
       />
       <PolicyForm policy={undefined} />
-      <CommandLine
+      <CliAndApiPanel
         cli="reeve acl policy apply NAME rules.hcl"
         call={{
           method: 'POST',
           path: '/v1/acl/policy/NAME',
-          body: { Name: 'NAME', Rules: FIRST_RULES },
+          body: { Name: 'NAME', Rules: EXAMPLE_RULES },
         }}
       />
-    </WithAccessControl>
+    </AccessControlGuard>
   )
 }
 
-/** One policy with its rules, to read and to change. */
+/** An ACL policy, with a form to edit it. */
 export function AccessPolicyPage({ params }: PageProps<'/access/policies/:policyName'>) {
   return (
-    <WithAccessControl>
+    <AccessControlGuard>
       <PolicyView name={params.policyName} />
-    </WithAccessControl>
+    </AccessControlGuard>
   )
 }
 
 function PolicyView({ name }: { readonly name: string }) {
-  const query = useRead(
+  const query = useApiQuery(
     ['access-policy', name],
     (api, signal) => api.v1.readAclPolicy({ params: { policy_name: name }, signal }),
     { watches: [{ topic: 'ACLPolicy', key: name }] },
@@ -67,18 +66,18 @@ function PolicyView({ name }: { readonly name: string }) {
     <QueryView
       query={query}
       what="the policy"
-      page={{ title: name, crumbs: [{ text: 'Access policies', href: paths.accessPolicies() }] }}
+      page={{ title: name, crumbs: [{ text: 'ACL policies', href: paths.accessPolicies() }] }}
     >
       {(policy) => (
         <>
-          <PageHead
+          <PageHeader
             title={policy.Name}
-            crumbs={[{ text: 'Access policies', href: paths.accessPolicies() }]}
+            crumbs={[{ text: 'ACL policies', href: paths.accessPolicies() }]}
             lead={policy.Description === '' ? undefined : policy.Description}
             actions={<DeletePolicy name={policy.Name} />}
           />
           <PolicyForm key={policy.ModifyIndex} policy={policy} />
-          <CommandLine
+          <CliAndApiPanel
             cli={`reeve acl policy read ${name}`}
             call={{ path: `/v1/acl/policy/${encodeURIComponent(name)}` }}
           />
@@ -89,52 +88,56 @@ function PolicyView({ name }: { readonly name: string }) {
 }
 
 function DeletePolicy({ name }: { readonly name: string }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const remove = async () => {
     const title = `Delete the policy ${name}?`
     const body = 'Tokens and roles lose the permissions it grants.'
     if (!(await confirm({ title, body, action: 'Delete the policy', isDangerous: true }))) return
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v1.deleteAclPolicy({ params: { policy_name: name } }),
-      done: 'The policy is deleted.',
+      successMessage: 'The policy is deleted.',
     })
-    if (done !== undefined) navigate(paths.accessPolicies())
+    if (result !== undefined) navigate(paths.accessPolicies())
   }
   return (
-    <ActionButton kind="danger" refusal={accessCan.write(rights)} onAct={remove}>
+    <ActionButton
+      kind="danger"
+      disabledReason={accessDisabledReason.write(permissions)}
+      onAction={remove}
+    >
       Delete…
     </ActionButton>
   )
 }
 
 function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [name, setName] = useState(policy?.Name ?? '')
   const [description, setDescription] = useState(policy?.Description ?? '')
-  const [rules, setRules] = useState(policy?.Rules ?? FIRST_RULES)
+  const [rules, setRules] = useState(policy?.Rules ?? EXAMPLE_RULES)
   const isChanged =
     policy === undefined || rules !== policy.Rules || description !== policy.Description
-  const refusal =
-    accessCan.write(rights) ??
+  const disabledReason =
+    accessDisabledReason.write(permissions) ??
     (name.trim() === '' ? 'Enter a name.' : undefined) ??
     (isChanged ? undefined : 'There are no changes.')
-  const store = async () => {
+  const save = async () => {
     const body = {
       Name: name.trim(),
       Description: description,
       Rules: rules,
       JobACL: policy?.JobACL ?? null,
     }
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v1.writeAclPolicy({ params: { policy_name: body.Name }, body }),
-      done: `The policy ${body.Name} is stored.`,
+      successMessage: `The policy ${body.Name} is saved.`,
     })
-    if (done !== undefined && policy === undefined) navigate(paths.accessPolicy(body.Name))
+    if (result !== undefined && policy === undefined) navigate(paths.accessPolicy(body.Name))
   }
-  const mayNot = accessCan.write(rights) !== undefined
+  const isReadOnly = accessDisabledReason.write(permissions) !== undefined
   return (
     <form className="stack" onSubmit={(event) => event.preventDefault()}>
       {policy === undefined && (
@@ -149,7 +152,7 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
           <input
             {...attributes}
             value={description}
-            readOnly={mayNot}
+            readOnly={isReadOnly}
             onChange={(event) => setDescription(event.target.value)}
           />
         )}
@@ -160,13 +163,13 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
           language="hcl"
           value={rules}
           onChange={setRules}
-          isReadOnly={mayNot}
+          isReadOnly={isReadOnly}
           minHeight="200px"
         />
       </Panel>
       <div className="row">
-        <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
-          {policy === undefined ? 'Create the policy' : 'Store'}
+        <ActionButton kind="primary" disabledReason={disabledReason} onAction={save} isSubmit>
+          {policy === undefined ? 'Create the policy' : 'Save'}
         </ActionButton>
       </div>
     </form>

@@ -1,46 +1,47 @@
 import type { AclRole } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { CheckboxGroup } from '../../components/checkbox-group.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { useSession } from '../../session/session.tsx'
 import '../../style/cluster.css'
-import { WithAccessControl } from './access-off.tsx'
-import { RoleForm } from './role-form.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 
 type Edited = AclRole | 'new' | undefined
 
-/** Policies under one name. */
+/** The list of ACL roles. */
 export function RoleListPage() {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [edited, setEdited] = useState<Edited>()
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Roles"
         lead="Named sets of policies. Changing a role changes all its tokens."
         actions={
           <ActionButton
             kind="primary"
-            refusal={accessCan.write(rights)}
-            onAct={() => setEdited('new')}
+            disabledReason={accessDisabledReason.write(permissions)}
+            onAction={() => setEdited('new')}
           >
             New role…
           </ActionButton>
         }
       />
-      <WithAccessControl>
+      <AccessControlGuard>
         <Roles onEdit={setEdited} />
-      </WithAccessControl>
-      <CommandLine cli="reeve acl role list" call={{ path: '/v1/acl/roles' }} />
+      </AccessControlGuard>
+      <CliAndApiPanel cli="reeve acl role list" call={{ path: '/v1/acl/roles' }} />
       {edited !== undefined && (
         <RoleForm
           role={edited === 'new' ? undefined : edited}
@@ -52,7 +53,7 @@ export function RoleListPage() {
 }
 
 function Roles({ onEdit }: { readonly onEdit: (role: AclRole) => void }) {
-  const roles = useRead(['roles'], (api, signal) => api.v1.listAclRoles({ signal }), {
+  const roles = useApiQuery(['roles'], (api, signal) => api.v1.listAclRoles({ signal }), {
     watches: [{ topic: 'ACLRole' }],
   })
   return (
@@ -91,7 +92,7 @@ function columnsOf(edit: (role: AclRole) => void): readonly Column<AclRole>[] {
     },
     {
       id: 'do',
-      head: 'Do',
+      head: 'Actions',
       width: '188px',
       cell: (role) => <Controls role={role} onEdit={() => edit(role)} />,
     },
@@ -104,27 +105,85 @@ interface ControlsProps {
 }
 
 function Controls({ role, onEdit }: ControlsProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
-  const refusal = accessCan.write(rights)
+  const disabledReason = accessDisabledReason.write(permissions)
   const remove = async () => {
     const title = `Delete the role ${role.Name}?`
     const body = 'Tokens lose the permissions it grants.'
     if (!(await confirm({ title, body, action: 'Delete the role', isDangerous: true }))) return
-    await act({
+    await callApi({
       call: (api) => api.v1.deleteAclRole({ params: { role_id: role.ID } }),
-      done: 'The role is deleted.',
+      successMessage: 'The role is deleted.',
     })
   }
   return (
     <span className="row task-controls">
-      <ActionButton refusal={refusal} onAct={onEdit}>
+      <ActionButton disabledReason={disabledReason} onAction={onEdit}>
         Edit…<span className="hidden"> {role.Name}</span>
       </ActionButton>
-      <ActionButton kind="danger" refusal={refusal} onAct={remove}>
+      <ActionButton kind="danger" disabledReason={disabledReason} onAction={remove}>
         Delete…<span className="hidden"> {role.Name}</span>
       </ActionButton>
     </span>
+  )
+}
+
+interface RoleFormProps {
+  /** The edited role; undefined to create one. */
+  readonly role: AclRole | undefined
+  readonly onClose: () => void
+}
+
+/** The dialog to create or edit a role. */
+function RoleForm({ role, onClose }: RoleFormProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const [name, setName] = useState(role?.Name ?? '')
+  const [description, setDescription] = useState(role?.Description ?? '')
+  const [policies, setPolicies] = useState<readonly string[]>(
+    (role?.Policies ?? []).map(({ Name }) => Name),
+  )
+  const policyList = useApiQuery(['access-policies'], (api, signal) =>
+    api.v1.listAclPolicies({ signal }),
+  )
+  const disabledReason =
+    accessDisabledReason.write(permissions) ??
+    (name.trim() === '' ? 'Enter a name.' : undefined) ??
+    (policies.length === 0 ? 'Choose a policy.' : undefined)
+  const save = async () => {
+    const body = {
+      Name: name.trim(),
+      Description: description,
+      Policies: policies.map((Name) => ({ Name })),
+    }
+    const result = await callApi({
+      call: (api) =>
+        role === undefined
+          ? api.v1.createAclRole({ body })
+          : api.v1.updateAclRole({ params: { role_id: role.ID }, body: { ...body, ID: role.ID } }),
+      successMessage: `The role ${body.Name} is saved.`,
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog
+      title={role === undefined ? 'New role' : `Edit ${role.Name}`}
+      action="Save"
+      disabledReason={disabledReason}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <CheckboxGroup
+        label="Policies"
+        emptyText="No ACL policies yet. Create one first."
+        options={(policyList.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
+        selected={policies}
+        onChange={setPolicies}
+      />
+    </FormDialog>
   )
 }

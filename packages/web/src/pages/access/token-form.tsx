@@ -1,51 +1,51 @@
 import { TOKEN_TYPES, type AclToken, type TokenType } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { DialogForm } from '../../parts/dialog-form.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { SecretOnce } from '../../parts/secret-once.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { DialogForm, Field } from '../../components/form.tsx'
+import { Dialog, NewSecret } from '../../components/dialog.tsx'
 import { useSession } from '../../session/session.tsx'
-import { Choices } from './choices.tsx'
+import { CheckboxGroup } from '../../components/checkbox-group.tsx'
 
 interface TokenFormProps {
-  /** Undefined makes a new one. */
+  /** The edited token; undefined to create one. */
   readonly token: AclToken | undefined
   readonly onClose: () => void
 }
 
 export function TokenForm({ token, onClose }: TokenFormProps) {
-  const [made, setMade] = useState<AclToken>()
+  const [createdToken, setCreatedToken] = useState<AclToken>()
   const title = token === undefined ? 'New token' : `Edit ${token.Name || token.AccessorID}`
   return (
     <Dialog title={title} onClose={onClose}>
-      {made === undefined ? (
-        <Form token={token} onClose={onClose} onMade={setMade} />
+      {createdToken === undefined ? (
+        <Form token={token} onClose={onClose} onCreated={setCreatedToken} />
       ) : (
-        <SecretOnce secret={made.SecretID} onClose={onClose} />
+        <NewSecret secret={createdToken.SecretID} onClose={onClose} />
       )}
     </Dialog>
   )
 }
 
 interface FormProps extends TokenFormProps {
-  readonly onMade: (token: AclToken) => void
+  readonly onCreated: (token: AclToken) => void
 }
 
-function Form({ token, onClose, onMade }: FormProps) {
-  const { rights } = useSession()
-  const act = useAct()
+function Form({ token, onClose, onCreated }: FormProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [name, setName] = useState(token?.Name ?? '')
   const [type, setType] = useState<TokenType>(token?.Type ?? 'client')
   const [policies, setPolicies] = useState<readonly string[]>(token?.Policies ?? [])
   const [roles, setRoles] = useState<readonly string[]>((token?.Roles ?? []).map(({ ID }) => ID))
   const [lifetime, setLifetime] = useState('')
   const isClient = type === 'client'
-  const hasNothing = isClient && policies.length === 0 && roles.length === 0
-  const refusal = accessCan.write(rights) ?? (hasNothing ? 'Choose a policy or a role.' : undefined)
-  const store = async () => {
+  const grantsNothing = isClient && policies.length === 0 && roles.length === 0
+  const disabledReason =
+    accessDisabledReason.write(permissions) ??
+    (grantsNothing ? 'Choose a policy or a role.' : undefined)
+  const save = async () => {
     const body = {
       Name: name,
       Type: type,
@@ -57,22 +57,22 @@ function Form({ token, onClose, onMade }: FormProps) {
           : { ExpirationTTL: lifetime }
         : { AccessorID: token.AccessorID, Global: token.Global }),
     }
-    const reply = await act({
+    const reply = await callApi({
       call: (api) =>
         token === undefined
           ? api.v1.createAclToken({ body })
           : api.v1.updateAclToken({ params: { accessor_id: token.AccessorID }, body }),
-      done: token === undefined ? 'The token is created.' : 'The token is changed.',
+      successMessage: token === undefined ? 'The token is created.' : 'The token is updated.',
     })
     if (reply === undefined) return
-    if (token === undefined) onMade(reply.data)
+    if (token === undefined) onCreated(reply.data)
     else onClose()
   }
   return (
     <DialogForm
-      action={token === undefined ? 'Create the token' : 'Store'}
-      refusal={refusal}
-      onSubmit={store}
+      action={token === undefined ? 'Create the token' : 'Save'}
+      disabledReason={disabledReason}
+      onSubmit={save}
       onClose={onClose}
     >
       <Field label="Name" isOptional hint="Its holder, such as a person or a pipeline.">
@@ -125,22 +125,24 @@ interface GrantsProps {
 }
 
 function Grants({ policies, setPolicies, roles, setRoles }: GrantsProps) {
-  const known = useRead(['access-policies'], (api, signal) => api.v1.listAclPolicies({ signal }))
-  const knownRoles = useRead(['roles'], (api, signal) => api.v1.listAclRoles({ signal }))
+  const policyList = useApiQuery(['access-policies'], (api, signal) =>
+    api.v1.listAclPolicies({ signal }),
+  )
+  const roleList = useApiQuery(['roles'], (api, signal) => api.v1.listAclRoles({ signal }))
   return (
     <>
-      <Choices
+      <CheckboxGroup
         label="Policies"
-        none="There are no policies yet: write one first."
-        options={(known.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
-        chosen={policies}
+        emptyText="No ACL policies yet. Create one first."
+        options={(policyList.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
+        selected={policies}
         onChange={setPolicies}
       />
-      <Choices
+      <CheckboxGroup
         label="Roles"
-        none="There are no roles."
-        options={(knownRoles.data ?? []).map(({ ID, Name }) => ({ id: ID, text: Name }))}
-        chosen={roles}
+        emptyText="No roles."
+        options={(roleList.data ?? []).map(({ ID, Name }) => ({ id: ID, text: Name }))}
+        selected={roles}
         onChange={setRoles}
       />
     </>

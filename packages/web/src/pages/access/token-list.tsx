@@ -1,21 +1,20 @@
 import type { AclTokenStub } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useList } from '../../data/use-list.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { dateOfText, minuteText } from '../../parts/time.ts'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useCursorList } from '../../data/lists.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { isNewestFirst, OrderSelect } from '../../components/filters.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { dateFromText, formatMinute } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
-import { WithAccessControl } from './access-off.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 import { TokenForm } from './token-form.tsx'
 
 const COLUMNS: readonly Column<AclTokenStub>[] = [
@@ -28,27 +27,33 @@ const COLUMNS: readonly Column<AclTokenStub>[] = [
     cell: ({ AccessorID }) => <code>{AccessorID.slice(0, 8)}</code>,
   },
   { id: 'type', head: 'Type', width: '120px', cell: ({ Type }) => Type },
-  { id: 'grants', head: 'May', width: '30%', isExtra: true, cell: (token) => grantsOf(token) },
+  {
+    id: 'grants',
+    head: 'Permissions',
+    width: '30%',
+    isExtra: true,
+    cell: (token) => permissionsText(token),
+  },
   {
     id: 'expires',
     head: 'Expires',
     width: '176px',
     isExtra: true,
     cell: ({ ExpirationTime }) => {
-      const date = dateOfText(ExpirationTime)
-      return date === undefined ? 'never' : minuteText(date)
+      const date = dateFromText(ExpirationTime)
+      return date === undefined ? 'never' : formatMinute(date)
     },
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '96px',
     isExtra: true,
-    cell: ({ CreateTime }) => <Ago date={dateOfText(CreateTime)} />,
+    cell: ({ CreateTime }) => <RelativeTime date={dateFromText(CreateTime)} />,
   },
 ]
 
-function grantsOf({ Type, Policies, Roles }: AclTokenStub): string {
+function permissionsText({ Type, Policies, Roles }: AclTokenStub): string {
   if (Type === 'management') return 'everything'
   const names = [
     ...(Policies ?? []),
@@ -57,41 +62,42 @@ function grantsOf({ Type, Policies, Roles }: AclTokenStub): string {
   return names.join(', ') || 'nothing'
 }
 
-/** What callers show, without the secrets. */
+/** The list of ACL tokens, without secrets. */
 export function TokenListPage({ search }: PageProps<'/access/tokens'>) {
-  const { rights } = useSession()
-  const [isMaking, setMaking] = useState(false)
+  const { permissions } = useSession()
+  const [isCreating, setCreating] = useState(false)
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Tokens"
         lead="Credentials of API clients, with their permissions."
         actions={
           <ActionButton
             kind="primary"
-            refusal={accessCan.write(rights)}
-            onAct={() => setMaking(true)}
+            disabledReason={accessDisabledReason.write(permissions)}
+            onAction={() => setCreating(true)}
           >
             New token…
           </ActionButton>
         }
       />
-      <WithAccessControl>
+      <AccessControlGuard>
         <search className="filters">
           <OrderSelect search={search} />
         </search>
         <Tokens reverse={isNewestFirst(search)} />
-      </WithAccessControl>
-      <CommandLine cli="reeve acl token list" call={{ path: '/v1/acl/tokens' }} />
-      {isMaking && <TokenForm token={undefined} onClose={() => setMaking(false)} />}
+      </AccessControlGuard>
+      <CliAndApiPanel cli="reeve acl token list" call={{ path: '/v1/acl/tokens' }} />
+      {isCreating && <TokenForm token={undefined} onClose={() => setCreating(false)} />}
     </>
   )
 }
 
 function Tokens({ reverse }: { readonly reverse: boolean }) {
-  const list = useList(
+  const list = useCursorList(
     ['tokens', reverse],
-    ({ api, signal, page }) => api.v1.listAclTokens({ query: { ...page, reverse }, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listAclTokens({ query: { ...pageQuery, reverse }, signal }),
     { watches: [{ topic: 'ACLToken' }] },
   )
   return (

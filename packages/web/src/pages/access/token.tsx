@@ -1,36 +1,34 @@
 import type { AclToken } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel, CopyButton } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
-import { WithAccessControl } from './access-off.tsx'
+import { AccessControlGuard } from './access-control-guard.tsx'
 import { TokenForm } from './token-form.tsx'
 
-/** One token: what it may do. Its secret is never shown here. */
+/** An ACL token and its permissions, without its secret. */
 export function TokenPage({ params }: PageProps<'/access/tokens/:accessorId'>) {
   return (
-    <WithAccessControl>
+    <AccessControlGuard>
       <TokenView accessor={params.accessorId} />
-    </WithAccessControl>
+    </AccessControlGuard>
   )
 }
 
 function TokenView({ accessor }: { readonly accessor: string }) {
-  const query = useRead(
+  const query = useApiQuery(
     ['token', accessor],
     (api, signal) => api.v1.readAclToken({ params: { accessor_id: accessor }, signal }),
     { watches: [{ topic: 'ACLToken', key: accessor }] },
@@ -46,7 +44,7 @@ function TokenView({ accessor }: { readonly accessor: string }) {
     >
       {(token) => (
         <>
-          <PageHead
+          <PageHeader
             title={token.Name || `Token ${accessor.slice(0, 8)}`}
             crumbs={[{ text: 'Tokens', href: paths.tokens() }]}
             aside={
@@ -59,9 +57,9 @@ function TokenView({ accessor }: { readonly accessor: string }) {
             actions={<TokenActions token={token} />}
           />
           <Panel title="Permissions">
-            <Facts facts={factsOf(token)} />
+            <DescriptionList facts={tokenFacts(token)} />
           </Panel>
-          <CommandLine
+          <CliAndApiPanel
             cli={`reeve acl token read ${accessor}`}
             call={{ path: `/v1/acl/token/${accessor}` }}
           />
@@ -71,7 +69,7 @@ function TokenView({ accessor }: { readonly accessor: string }) {
   )
 }
 
-function factsOf({ Type, Policies, Roles, Global, CreateTime, ExpirationTime }: AclToken) {
+function tokenFacts({ Type, Policies, Roles, Global, CreateTime, ExpirationTime }: AclToken) {
   return [
     {
       name: 'Policies',
@@ -82,9 +80,9 @@ function factsOf({ Type, Policies, Roles, Global, CreateTime, ExpirationTime }: 
       name: 'Roles',
       value: <Names names={(Roles ?? []).map(({ Name, ID }) => Name || ID)} isPolicy={false} />,
     },
-    { name: 'Made', value: <Ago date={dateOfText(CreateTime)} /> },
-    { name: 'Expires', value: dateOfText(ExpirationTime)?.toISOString() ?? 'never' },
-    { name: 'In every region', value: Global ? 'yes' : 'no' },
+    { name: 'Created', value: <RelativeTime date={dateFromText(CreateTime)} /> },
+    { name: 'Expires', value: dateFromText(ExpirationTime)?.toISOString() ?? 'never' },
+    { name: 'Global', value: Global ? 'yes' : 'no' },
   ]
 }
 
@@ -104,26 +102,33 @@ function Names({ names, isPolicy }: NamesProps) {
 }
 
 function TokenActions({ token }: { readonly token: AclToken }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const [isEditing, setEditing] = useState(false)
   const remove = async () => {
     const title = `Delete the token ${token.Name || token.AccessorID.slice(0, 8)}?`
     const body = 'Requests with it are rejected from then on. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Delete the token', isDangerous: true }))) return
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v1.deleteAclToken({ params: { accessor_id: token.AccessorID } }),
-      done: 'The token is deleted.',
+      successMessage: 'The token is deleted.',
     })
-    if (done !== undefined) navigate(paths.tokens())
+    if (result !== undefined) navigate(paths.tokens())
   }
   return (
     <>
-      <ActionButton refusal={accessCan.write(rights)} onAct={() => setEditing(true)}>
+      <ActionButton
+        disabledReason={accessDisabledReason.write(permissions)}
+        onAction={() => setEditing(true)}
+      >
         Edit…
       </ActionButton>
-      <ActionButton kind="danger" refusal={accessCan.write(rights)} onAct={remove}>
+      <ActionButton
+        kind="danger"
+        disabledReason={accessDisabledReason.write(permissions)}
+        onAction={remove}
+      >
         Delete…
       </ActionButton>
       {isEditing && <TokenForm token={token} onClose={() => setEditing(false)} />}

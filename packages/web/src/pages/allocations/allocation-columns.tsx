@@ -1,8 +1,8 @@
 import { allocationHealth, type AllocationHealthFacts, type AllocationStub } from '@reeve/contract'
-import { Ago } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 
@@ -60,12 +60,12 @@ const version: Column<Row> = {
   isExtra: true,
   cell: ({ JobVersion }) => JobVersion,
 }
-const changed: Column<Row> = {
+const updated: Column<Row> = {
   id: 'changed',
-  head: 'Changed',
+  head: 'Updated',
   width: '104px',
   isExtra: true,
-  cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
+  cell: ({ ModifyTime }) => <RelativeTime date={dateFromNs(ModifyTime)} />,
 }
 
 interface HealthBadgeProps {
@@ -75,13 +75,13 @@ interface HealthBadgeProps {
 /** The health of an allocation, with the description of its node. */
 export function HealthBadge({ allocation }: HealthBadgeProps) {
   const health = allocationHealth(allocation, Date.now())
-  return <StateBadge state={health} title={allocation.ClientDescription} />
+  return <StatusBadge state={health} title={allocation.ClientDescription} />
 }
 
-/** The columns of the lists of allocations: each leaves out what its page says already. */
+/** Columns of allocation lists; each list omits what its page shows already. */
 export const allocationColumns = {
-  everywhere: [id, job, status, group, namespace, node, changed],
-  onNode: [id, job, status, group, namespace, changed],
-  ofDeployment: [id, status, group, version, node, changed],
-  ofEvaluation: [id, status, group, version, node, changed],
+  everywhere: [id, job, status, group, namespace, node, updated],
+  onNode: [id, job, status, group, namespace, updated],
+  ofDeployment: [id, status, group, version, node, updated],
+  ofEvaluation: [id, status, group, version, node, updated],
 } as const satisfies Record<string, readonly Column<Row>[]>

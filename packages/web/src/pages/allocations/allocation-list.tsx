@@ -1,19 +1,17 @@
 import { CLIENT_STATUSES, type AllocationStub } from '@reeve/contract'
 import { isEventOf } from '@reeve/sdk'
-import { useLiveList } from '../../data/use-live-list.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
+import { useLiveList } from '../../data/lists.ts'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { FIRST_COMMANDS, quoteShellArg } from '../../commands.ts'
+import { EmptyState } from '../../components/notices.tsx'
+import { isNewestFirst, OrderSelect, StatusSelect } from '../../components/filters.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { PagedTable } from '../../components/data-table.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { allocationColumns } from './allocation-columns.tsx'
 
-/** Every allocation of a namespace. */
+/** The list of allocations of a namespace. */
 export function AllocationListPage({ search }: PageProps<'/allocations'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const reverse = isNewestFirst(search)
@@ -21,9 +19,9 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
   const filter = status === undefined ? undefined : `ClientStatus == "${status}"`
   const list = useLiveList<AllocationStub>(
     ['allocations', namespace, filter ?? '', reverse],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v1.listAllocations({
-        query: { ...page, namespace, filter, reverse },
+        query: { ...pageQuery, namespace, filter, reverse },
         signal,
       }),
     {
@@ -34,7 +32,7 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
   )
   return (
     <>
-      <PageHead title="Allocations" lead="Instances of task groups, each placed on a node." />
+      <PageHeader title="Allocations" lead="Task groups placed on nodes." />
       <search className="filters">
         <StatusSelect statuses={CLIENT_STATUSES} current={status} />
         <OrderSelect search={search} />
@@ -57,14 +55,14 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
             command={FIRST_COMMANDS.allocations}
           >
             <p>
-              An allocation is an instance of a task group on a node. The scheduler makes them when
-              a job is run; they appear here by themselves.
+              An allocation is a task group placed on a node. The scheduler creates allocations when
+              a job is submitted; they appear here automatically.
             </p>
           </EmptyState>
         }
       />
-      <CommandLine
-        cli={`reeve alloc status --namespace ${quoted(namespace)}`}
+      <CliAndApiPanel
+        cli={`reeve alloc status --namespace ${quoteShellArg(namespace)}`}
         call={{ path: '/v1/allocations', query: { namespace, filter, reverse } }}
       />
     </>

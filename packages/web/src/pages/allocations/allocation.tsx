@@ -1,22 +1,24 @@
+import { useState } from 'react'
 import type { Allocation } from '@reeve/contract'
-import { allocationCan } from '../../actions/allocation-can.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
+import { ActionButton } from '../../components/action-button.tsx'
+import { allocationDisabledReason, runningTasks } from '../../permissions/allocation.ts'
+import { CliAndApiPanel, CopyButton } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { Field, FormDialog } from '../../components/form.tsx'
+import { PageHeader, Tabs } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { ALLOCATION_TABS, paths, type AllocationTab } from '../../paths.ts'
-import { useRead } from '../../data/use-read.ts'
+import { useApiQuery } from '../../data/api-query.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
-import type { Rights } from '../../session/rights.ts'
+import type { AclPermissions } from '../../session/acl-permissions.ts'
 import { useSession } from '../../session/session.tsx'
-import { NotFound } from '../../shell/not-found.tsx'
+import { NotFound } from '../../components/notices.tsx'
+import { useApiAction } from '../../data/api-action.ts'
 import '../../style/jobs.css'
 import '../../style/cluster.css'
-import { AllocationActions } from './allocation-actions.tsx'
 import { HealthBadge } from './allocation-columns.tsx'
-import type { AllocationView } from './allocation-view.ts'
+import type { AllocationView } from './allocation-view.tsx'
 import { FilesTab } from './tab-files.tsx'
 import { LogsTab } from './tab-logs.tsx'
 import { OverviewTab } from './tab-overview.tsx'
@@ -40,8 +42,8 @@ interface AllocationPageProps {
 }
 
 function AllocationPage({ id, tab, search }: AllocationPageProps) {
-  const { rights } = useSession()
-  const query = useRead(
+  const { permissions } = useSession()
+  const query = useApiQuery(
     ['allocation', id],
     (api, signal) => api.v1.readAllocation({ params: { alloc_id: id }, signal }),
     { watches: [{ topic: 'Allocation', key: id }] },
@@ -58,9 +60,13 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
       {(allocation) => (
         <>
           <AllocationHead allocation={allocation} />
-          <Tabs label="Parts of the allocation" current={tab} tabs={tabsOf(allocation, rights)} />
+          <Tabs
+            label="Parts of the allocation"
+            current={tab}
+            tabs={allocationTabs(allocation, permissions)}
+          />
           <TabView tab={tab} view={{ allocation, search }} />
-          <CommandLine {...COMMANDS[tab](id, search)} />
+          <CliAndApiPanel {...COMMANDS[tab](id, search)} />
         </>
       )}
     </QueryView>
@@ -70,7 +76,7 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
 function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
   const { ID, Name, Namespace: namespace, JobID } = allocation
   return (
-    <PageHead
+    <PageHeader
       title={Name}
       crumbs={[
         { text: 'Allocations', href: paths.allocations({ namespace }) },
@@ -80,7 +86,7 @@ function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
         <>
           <HealthBadge allocation={allocation} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
-          <CopyButton text={ID} what="the id of the allocation" />
+          <CopyButton text={ID} what="the ID of the allocation" />
           <span className="tag">namespace {namespace}</span>
         </>
       }
@@ -90,29 +96,30 @@ function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
   )
 }
 
-/** What it stands in for, and what stands in for it. */
+/** Links to the previous and the next allocation. */
 function Replacement({ allocation }: { readonly allocation: Allocation }) {
   const { ClientDescription, PreviousAllocation, NextAllocation } = allocation
   const { PreemptedByAllocation } = allocation
   return (
     <>
-      {sentence(ClientDescription)} <Other id={PreviousAllocation} words="Replaces" />
-      <Other id={NextAllocation} words="Replaced by" />
-      <Other id={PreemptedByAllocation} words="Preempted by" />
+      {withFullStop(ClientDescription)}{' '}
+      <RelatedAllocation id={PreviousAllocation} label="Replaces" />
+      <RelatedAllocation id={NextAllocation} label="Replaced by" />
+      <RelatedAllocation id={PreemptedByAllocation} label="Preempted by" />
     </>
   )
 }
 
-/** What the agent says has a stop at its end, or not. */
-function sentence(text: string): string {
+/** Adds a missing full stop to a text of the agent. */
+function withFullStop(text: string): string {
   return text === '' || text.endsWith('.') ? text : `${text}.`
 }
 
-function Other({ id, words }: { readonly id: string; readonly words: string }) {
+function RelatedAllocation({ id, label }: { readonly id: string; readonly label: string }) {
   if (id === '') return null
   return (
     <span>
-      {words} <Link href={paths.allocation(id)}>{id.slice(0, 8)}</Link>.{' '}
+      {label} <Link href={paths.allocation(id)}>{id.slice(0, 8)}</Link>.{' '}
     </span>
   )
 }
@@ -125,19 +132,21 @@ const TAB_TEXTS: Readonly<Record<AllocationTab, string>> = {
   terminal: 'Terminal',
 }
 
-/** What may not be seen says so before it is opened. */
-const TAB_CAN: Readonly<Partial<Record<AllocationTab, typeof allocationCan.readLogs>>> = {
-  logs: allocationCan.readLogs,
-  files: allocationCan.readFiles,
-  terminal: allocationCan.exec,
+/** Why a tab is disabled, shown before it is opened. */
+const TAB_DISABLED_REASON: Readonly<
+  Partial<Record<AllocationTab, typeof allocationDisabledReason.readLogs>>
+> = {
+  logs: allocationDisabledReason.readLogs,
+  files: allocationDisabledReason.readFiles,
+  terminal: allocationDisabledReason.exec,
 }
 
-function tabsOf(allocation: Allocation, rights: Rights) {
+function allocationTabs(allocation: Allocation, permissions: AclPermissions) {
   return ALLOCATION_TABS.map((tab) => ({
     id: tab,
     text: TAB_TEXTS[tab],
     href: paths.allocation(allocation.ID, tab),
-    refusal: TAB_CAN[tab]?.(allocation, rights),
+    disabledReason: TAB_DISABLED_REASON[tab]?.(allocation, permissions),
   }))
 }
 
@@ -187,3 +196,129 @@ const COMMANDS = {
     call: { path: `/v1/client/allocation/${id}/exec`, query: { command: '["/bin/sh"]' } },
   }),
 } as const
+
+/** Buttons to signal, restart and stop the allocation. */
+function AllocationActions({ allocation }: { readonly allocation: Allocation }) {
+  const { permissions } = useSession()
+  const [isSignaling, setSignaling] = useState(false)
+  const actions = useAllocationActions(allocation)
+  return (
+    <>
+      <ActionButton
+        disabledReason={allocationDisabledReason.signal(allocation, permissions)}
+        onAction={() => setSignaling(true)}
+      >
+        Signal…
+      </ActionButton>
+      <ActionButton
+        disabledReason={allocationDisabledReason.restart(allocation, permissions)}
+        onAction={actions.restart}
+      >
+        Restart…
+      </ActionButton>
+      <ActionButton
+        kind="danger"
+        disabledReason={allocationDisabledReason.stop(allocation, permissions)}
+        onAction={actions.stop}
+      >
+        Stop…
+      </ActionButton>
+      {isSignaling && <SignalForm allocation={allocation} onClose={() => setSignaling(false)} />}
+    </>
+  )
+}
+
+function useAllocationActions({ ID, Name, Namespace: namespace }: Allocation) {
+  const callApi = useApiAction()
+  const confirm = useConfirm()
+  const params = { alloc_id: ID }
+  const query = { namespace }
+  return {
+    restart: async () => {
+      const title = `Restart ${Name}?`
+      const body = 'Its running tasks are restarted on the same node.'
+      if (!(await confirm({ title, body, action: 'Restart the tasks' }))) return
+      await callApi({
+        call: (api) => api.v1.restartAllocation({ params, query, body: {} }),
+        successMessage: 'The tasks are restarting.',
+      })
+    },
+    stop: async () => {
+      const title = `Stop ${Name}?`
+      const body = 'The scheduler places a replacement, possibly on another node.'
+      const action = 'Stop the allocation'
+      if (!(await confirm({ title, body, action, isDangerous: true }))) return
+      await callApi({
+        call: (api) => api.v1.stopAllocation({ params, query }),
+        successMessage: 'The allocation is stopping and will be replaced.',
+      })
+    },
+  }
+}
+
+/** Suggested signals; any other one can be typed. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGKILL', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT'] as const
+
+interface SignalFormProps {
+  readonly allocation: Allocation
+  readonly onClose: () => void
+}
+
+function SignalForm({ allocation, onClose }: SignalFormProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const [signal, setSignal] = useState<string>('SIGHUP')
+  const [task, setTask] = useState('')
+  const send = async () => {
+    const result = await callApi({
+      call: (api) =>
+        api.v1.signalAllocation({
+          params: { alloc_id: allocation.ID },
+          query: { namespace: allocation.Namespace },
+          body: { Signal: signal, Task: task },
+        }),
+      successMessage: `${signal} was sent.`,
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog
+      title={`Send a signal to ${allocation.Name}`}
+      action="Send"
+      disabledReason={
+        allocationDisabledReason.signal(allocation, permissions) ??
+        (signal.trim() === '' ? 'Enter a signal.' : undefined)
+      }
+      onSubmit={send}
+      onClose={onClose}
+    >
+      <Field label="Signal">
+        {(attributes) => (
+          <>
+            <input
+              {...attributes}
+              list="signals"
+              value={signal}
+              onChange={(event) => setSignal(event.target.value)}
+            />
+            <datalist id="signals">
+              {SIGNALS.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      <Field label="Task">
+        {(attributes) => (
+          <select {...attributes} value={task} onChange={(event) => setTask(event.target.value)}>
+            <option value="">All running tasks</option>
+            {runningTasks(allocation).map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </FormDialog>
+  )
+}

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { childOf, isText, stepsTo } from './file-path.ts'
+import { joinPath, isText, pathSegments } from './file-path.ts'
 
 test('a path is a row of steps, each with its own address', () => {
-  assert.deepEqual(stepsTo('/alloc/logs'), [
+  assert.deepEqual(pathSegments('/alloc/logs'), [
     { name: 'alloc', path: '/alloc' },
     { name: 'logs', path: '/alloc/logs' },
   ])
 })
 
-test('the root has no steps', () => assert.deepEqual(stepsTo('/'), []))
+test('the root has no steps', () => assert.deepEqual(pathSegments('/'), []))
 
 test('a child of the root has one slash', () => {
-  assert.equal(childOf('/', 'alloc'), '/alloc')
-  assert.equal(childOf('/alloc', 'logs'), '/alloc/logs')
+  assert.equal(joinPath('/', 'alloc'), '/alloc')
+  assert.equal(joinPath('/alloc', 'logs'), '/alloc/logs')
 })
 
 const CASES = [

@@ -1,52 +1,53 @@
 import { HEADERS, type Allocation, type FileInfo } from '@reeve/contract'
-import { allocationCan } from '../../actions/allocation-can.ts'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { bytesText } from '../../parts/bytes.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateOfText } from '../../parts/time.ts'
-import { visibleName } from '../../parts/visible-text.ts'
+import { allocationDisabledReason } from '../../permissions/allocation.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { dateFromText, formatBytes, visibleName, visibleText } from '../../format.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { downloadStream } from '../../components/download.ts'
+import { describeError } from '../../components/errors.ts'
+import { EmptyState } from '../../components/notices.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { useToast } from '../../components/toasts.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
-import type { AllocationView } from './allocation-view.ts'
-import { childOf, stepsTo } from './file-path.ts'
-import { FileView } from './file-view.tsx'
+import type { AllocationView } from './allocation-view.tsx'
+import { isText, joinPath, pathSegments } from './file-path.ts'
 
-/** The files of the allocation on its node. */
+/** The tab with the files of the allocation. */
 export function FilesTab({ allocation, search }: AllocationView) {
-  const { rights } = useSession()
-  const refusal = allocationCan.readFiles(allocation, rights)
-  if (refusal !== undefined) return <p className="note tone-warn">{refusal}</p>
+  const { permissions } = useSession()
+  const disabledReason = allocationDisabledReason.readFiles(allocation, permissions)
+  if (disabledReason !== undefined) return <p className="note tone-warn">{disabledReason}</p>
   const path = search.get('path') ?? '/'
   return (
     <>
-      <Way allocation={allocation} path={path} />
-      <Place key={path} allocation={allocation} path={path} />
+      <FileBreadcrumbs allocation={allocation} path={path} />
+      <FileOrFolder key={path} allocation={allocation} path={path} />
     </>
   )
 }
 
-interface PlaceProps {
+interface FilePathProps {
   readonly allocation: Allocation
   readonly path: string
 }
 
-function Way({ allocation, path }: PlaceProps) {
-  const steps = [{ name: 'Allocation', path: '/' }, ...stepsTo(path)]
+function FileBreadcrumbs({ allocation, path }: FilePathProps) {
+  const segments = [{ name: 'Allocation', path: '/' }, ...pathSegments(path)]
   return (
     <nav aria-label="Folders" className="crumbs file-way">
       <ol>
-        {steps.map((step) => (
-          <li key={step.path}>
+        {segments.map((segment) => (
+          <li key={segment.path}>
             <Link
-              href={paths.allocationFiles(allocation.ID, step.path)}
-              aria-current={step.path === path ? 'page' : undefined}
+              href={paths.allocationFiles(allocation.ID, segment.path)}
+              aria-current={segment.path === path ? 'page' : undefined}
             >
-              {visibleName(step.name)}
+              {visibleName(segment.name)}
             </Link>
           </li>
         ))}
@@ -55,10 +56,10 @@ function Way({ allocation, path }: PlaceProps) {
   )
 }
 
-/** A folder or a file: only the server knows which. */
-function Place({ allocation, path }: PlaceProps) {
+/** Shows a folder or a file, after the server has reported which it is. */
+function FileOrFolder({ allocation, path }: FilePathProps) {
   const { ID, Namespace: namespace } = allocation
-  const stat = useRead(['file-stat', ID, path], (api, signal) =>
+  const stat = useApiQuery(['file-stat', ID, path], (api, signal) =>
     api.v1.statFile({ params: { alloc_id: ID }, query: { namespace, path }, signal }),
   )
   return (
@@ -90,7 +91,7 @@ const COLUMNS: readonly Column<FileInfo>[] = [
     head: 'Size',
     width: '104px',
     align: 'end',
-    cell: ({ Size, IsDir }) => (IsDir ? '' : bytesText(Size)),
+    cell: ({ Size, IsDir }) => (IsDir ? '' : formatBytes(Size)),
   },
   {
     id: 'mode',
@@ -101,35 +102,34 @@ const COLUMNS: readonly Column<FileInfo>[] = [
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     width: '112px',
     isExtra: true,
-    cell: ({ ModTime }) => <Ago date={dateOfText(ModTime)} />,
+    cell: ({ ModTime }) => <RelativeTime date={dateFromText(ModTime)} />,
   },
 ]
 
-/** No event tells of a file that is written. */
-const EVERY_MS = 10_000
+/** Folders are polled, because no event reports written files. */
+const POLL_INTERVAL_MS = 10_000
 
-function Folder({ allocation, path }: PlaceProps) {
+function Folder({ allocation, path }: FilePathProps) {
   const { ID, Namespace: namespace } = allocation
-  const files = useRead(
+  const files = useApiQuery(
     ['files', ID, path],
     async (api, signal) => {
       const call = { params: { alloc_id: ID }, query: { namespace, path }, signal }
       const { data: list, headers } = await api.v1.listFiles(call)
       return { data: { list, isCut: headers.get(HEADERS.truncated) === 'true' } }
     },
-    { everyMs: EVERY_MS },
+    { pollIntervalMs: POLL_INTERVAL_MS },
   )
   return (
     <QueryView query={files} what="the folder">
-      {({ list, isCut }) => (
+      {({ list, isCut: isTruncated }) => (
         <>
-          {isCut && (
+          {isTruncated && (
             <p className="note tone-warn">
-              The folder has more entries: {list.length} of them are listed, in no particular
-              choice.
+              The folder has more entries. {list.length} of them are listed, in no particular order.
             </p>
           )}
           <DataTable
@@ -137,10 +137,10 @@ function Folder({ allocation, path }: PlaceProps) {
             columns={COLUMNS}
             rows={list.toSorted(foldersFirst)}
             keyOf={({ Name }) => Name}
-            hrefOf={({ Name }) => paths.allocationFiles(ID, childOf(path, Name))}
+            hrefOf={({ Name }) => paths.allocationFiles(ID, joinPath(path, Name))}
             empty={
               <EmptyState title="The folder is empty" command={`reeve alloc fs ${ID} ${path}`}>
-                <p>Tasks write here what they keep; it goes when the allocation goes.</p>
+                <p>Tasks write their files here. They are deleted with the allocation.</p>
               </EmptyState>
             }
           />
@@ -153,4 +153,86 @@ function Folder({ allocation, path }: PlaceProps) {
 function foldersFirst(a: FileInfo, b: FileInfo): number {
   if (a.IsDir !== b.IsDir) return a.IsDir ? -1 : 1
   return a.Name < b.Name ? -1 : 1
+}
+
+interface FileViewProps {
+  readonly allocation: Allocation
+  readonly path: string
+  readonly file: FileInfo
+}
+
+/** Length of the preview; larger files can be downloaded. */
+const PREVIEW_BYTES_MAX = 262_144
+
+/** A preview of a file, with a button to download it. */
+function FileView({ allocation, path, file }: FileViewProps) {
+  const { ID, Namespace: namespace } = allocation
+  const bytes = useApiQuery(['file', ID, path], (api, signal) =>
+    api.v1.readFileAt({
+      params: { alloc_id: ID },
+      query: { namespace, path, offset: 0, limit: PREVIEW_BYTES_MAX },
+      signal,
+    }),
+  )
+  const isTruncated = file.Size > PREVIEW_BYTES_MAX
+  return (
+    <Panel
+      title={visibleName(file.Name)}
+      isFlush
+      actions={
+        <>
+          <span className="quiet">
+            {formatBytes(file.Size)}
+            {isTruncated ? `, the first ${formatBytes(PREVIEW_BYTES_MAX)} are shown` : ''}
+          </span>
+          <button type="button" className="button" onClick={() => void bytes.refetch()}>
+            Reload
+          </button>
+          <DownloadButton allocation={allocation} path={path} name={file.Name} />
+        </>
+      }
+    >
+      <QueryView query={bytes} what="the file">
+        {(data) => <Content name={file.Name} bytes={data} />}
+      </QueryView>
+    </Panel>
+  )
+}
+
+function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8Array }) {
+  if (bytes.length === 0) return <p className="log quiet">The file is empty.</p>
+  if (!isText(bytes))
+    return <p className="log quiet">This is a binary file. Download it to inspect it.</p>
+  return (
+    <pre className="log" tabIndex={0} role="region" aria-label={`Text of ${name}`}>
+      {visibleText(new TextDecoder().decode(bytes))}
+    </pre>
+  )
+}
+
+interface DownloadButtonProps {
+  readonly allocation: Allocation
+  readonly path: string
+  readonly name: string
+}
+
+function DownloadButton({ allocation, path, name }: DownloadButtonProps) {
+  const { api } = useSession()
+  const toast = useToast()
+  const save = async () => {
+    const query = { namespace: allocation.Namespace, path }
+    try {
+      const params = { alloc_id: allocation.ID }
+      const { data } = await api.open('readFile', { params, query, timeoutMs: 0 })
+      await downloadStream(name, data)
+    } catch (error) {
+      const { title, text } = describeError(error)
+      toast({ kind: 'bad', text: `${title} ${text}` })
+    }
+  }
+  return (
+    <button type="button" className="button" onClick={() => void save()}>
+      Download
+    </button>
+  )
 }

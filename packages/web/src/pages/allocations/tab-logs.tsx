@@ -1,27 +1,26 @@
 import { LOG_TYPES, type Allocation, type LogType } from '@reeve/contract'
 import type { Client } from '@reeve/sdk'
-import { allocationCan } from '../../actions/allocation-can.ts'
-import { useTextStream } from '../../data/use-text-stream.ts'
-import { describeFailure } from '../../parts/describe-failure.ts'
-import { LogView } from '../../parts/log-view.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { saveBytes } from '../../parts/save-bytes.ts'
-import { SearchField } from '../../parts/search-field.tsx'
-import { useToast } from '../../parts/toasts.tsx'
+import { allocationDisabledReason } from '../../permissions/allocation.ts'
+import { useTextStream } from '../../data/text-stream.ts'
+import { describeError } from '../../components/errors.ts'
+import { LogView } from '../../components/log-view.tsx'
+import { Panel } from '../../components/page.tsx'
+import { downloadStream } from '../../components/download.ts'
+import { SearchField } from '../../components/filters.tsx'
+import { useToast } from '../../components/toasts.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { chosenTask, type AllocationView } from './allocation-view.ts'
-import { TaskSelect } from './task-select.tsx'
+import { selectedTask, type AllocationView, TaskSelect } from './allocation-view.tsx'
 
-/** How much of what was written before is shown. */
+/** Number of earlier bytes that are shown. */
 const TAIL_BYTES = 65_536
 
-/** What a task writes, as it writes it. */
+/** The tab with the live logs of a task. */
 export function LogsTab({ allocation, search }: AllocationView) {
-  const { rights } = useSession()
-  const refusal = allocationCan.readLogs(allocation, rights)
-  if (refusal !== undefined) return <p className="note tone-warn">{refusal}</p>
-  const task = chosenTask(allocation, search)
+  const { permissions } = useSession()
+  const disabledReason = allocationDisabledReason.readLogs(allocation, permissions)
+  if (disabledReason !== undefined) return <p className="note tone-warn">{disabledReason}</p>
+  const task = selectedTask(allocation, search)
   const type = LOG_TYPES.find((one) => one === search.get('type')) ?? 'stdout'
   const isFollowed = search.get('follow') !== 'no'
   const state = allocation.TaskStates?.[task]
@@ -34,10 +33,12 @@ export function LogsTab({ allocation, search }: AllocationView) {
         </p>
       </>
     )
-  return <Logs output={{ allocation, task, type, isFollowed }} wanted={search.get('q') ?? ''} />
+  return (
+    <Logs selection={{ allocation, task, type, isFollowed }} searchText={search.get('q') ?? ''} />
+  )
 }
 
-interface Output {
+interface LogSelection {
   readonly allocation: Allocation
   readonly task: string
   readonly type: LogType
@@ -45,21 +46,21 @@ interface Output {
 }
 
 interface LogsProps {
-  readonly output: Output
-  /** The text that is looked for. */
-  readonly wanted: string
+  readonly selection: LogSelection
+  /** The search text. */
+  readonly searchText: string
 }
 
-function Logs({ output, wanted }: LogsProps) {
-  const { allocation, task, type, isFollowed } = output
-  // A task that starts again writes on: the stream that ended with it is opened anew.
+function Logs({ selection, searchText }: LogsProps) {
+  const { allocation, task, type, isFollowed } = selection
+  // A restarted task writes again, so its stream is opened again.
   const started = allocation.TaskStates?.[task]?.StartedAt ?? ''
   const key = [allocation.ID, task, type, isFollowed, started].join('\n')
-  const stream = useTextStream(key, (api, signal) => tailOf(api, output, signal))
+  const stream = useTextStream(key, (api, signal) => openTail(api, selection, signal))
   return (
     <>
       <search className="filters">
-        <SearchField label="Search in the lines" value={wanted} />
+        <SearchField label="Search in the lines" value={searchText} />
         <TaskSelect allocation={allocation} current={task} />
         <select
           aria-label="Stream"
@@ -80,17 +81,17 @@ function Logs({ output, wanted }: LogsProps) {
           />
           Follow
         </label>
-        <Download output={output} />
+        <DownloadButton selection={selection} />
       </search>
       <Panel title={isFollowed && stream.isOpen ? `${type}, followed` : type} isFlush>
-        <LogView label={`${type} of ${task}`} stream={stream} search={wanted} />
+        <LogView label={`${type} of ${task}`} stream={stream} search={searchText} />
       </Panel>
     </>
   )
 }
 
-async function tailOf(api: Client, output: Output, signal: AbortSignal) {
-  const { allocation, task, type, isFollowed } = output
+async function openTail(api: Client, selection: LogSelection, signal: AbortSignal) {
+  const { allocation, task, type, isFollowed } = selection
   const query = {
     namespace: allocation.Namespace,
     task,
@@ -104,19 +105,19 @@ async function tailOf(api: Client, output: Output, signal: AbortSignal) {
   return (await api.open('streamLogs', { params, query, signal, timeoutMs: 0 })).data
 }
 
-/** Everything that is kept, not only what is shown. */
-function Download({ output }: { readonly output: Output }) {
+/** Downloads the complete log, not only the shown part. */
+function DownloadButton({ selection }: { readonly selection: LogSelection }) {
   const { api } = useSession()
   const toast = useToast()
-  const { allocation, task, type } = output
+  const { allocation, task, type } = selection
   const save = async () => {
     const query = { namespace: allocation.Namespace, task, type, plain: true, origin: 'start' }
     try {
       const params = { alloc_id: allocation.ID }
       const { data } = await api.open('streamLogs', { params, query, timeoutMs: 0 })
-      await saveBytes(`${task}-${allocation.ID.slice(0, 8)}.${type}.log`, data)
+      await downloadStream(`${task}-${allocation.ID.slice(0, 8)}.${type}.log`, data)
     } catch (error) {
-      const { title, text } = describeFailure(error)
+      const { title, text } = describeError(error)
       toast({ kind: 'bad', text: `${title} ${text}` })
     }
   }

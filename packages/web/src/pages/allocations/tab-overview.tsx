@@ -1,20 +1,23 @@
-import { failureOf, type Allocation, type TaskState } from '@reeve/contract'
-import { Ago } from '../../parts/ago.tsx'
-import { megabytesText } from '../../parts/bytes.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { failureOf, type Allocation, type TaskState, type CheckResult } from '@reeve/contract'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { dateFromNs, dateFromText, formatMegabytes } from '../../format.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
 import { paths } from '../../paths.ts'
+import { allocationDisabledReason, runningTasks } from '../../permissions/allocation.ts'
 import { Link } from '../../routing/link.tsx'
+import { useSession } from '../../session/session.tsx'
 import { FailureBanner } from '../jobs/failure-banner.tsx'
-import { tasksOf, type AllocationView } from './allocation-view.ts'
-import { ChecksPanel } from './checks-panel.tsx'
-import { TaskControls } from './task-controls.tsx'
-import { momentsOf } from './timeline.ts'
+import { taskNames, type AllocationView } from './allocation-view.tsx'
+import { timelineEvents } from './timeline.ts'
 
-/** What the allocation is, how its tasks do, and what happened to them. */
+/** The tab with placement, tasks and events of the allocation. */
 export function OverviewTab({ allocation }: AllocationView) {
   return (
     <>
@@ -26,7 +29,7 @@ export function OverviewTab({ allocation }: AllocationView) {
         />
       )}
       <Panel title="Placement">
-        <Facts facts={factsOf(allocation)} />
+        <DescriptionList facts={allocationFacts(allocation)} />
       </Panel>
       <Panel title="Tasks" isFlush>
         <Tasks allocation={allocation} />
@@ -44,7 +47,7 @@ function isFailing(allocation: Allocation): boolean {
   return failureOf(allocation, Date.now()) !== undefined
 }
 
-function factsOf(allocation: Allocation) {
+function allocationFacts(allocation: Allocation) {
   const { NodeID, NodeName, EvalID, DeploymentID, Resources, JobVersion } = allocation
   const { Namespace: namespace, JobID } = allocation
   return [
@@ -57,8 +60,8 @@ function factsOf(allocation: Allocation) {
         </Link>
       ),
     },
-    { name: 'Made', value: <Ago date={dateOfNs(allocation.CreateTime)} /> },
-    { name: 'Changed', value: <Ago date={dateOfNs(allocation.ModifyTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(allocation.CreateTime)} /> },
+    { name: 'Updated', value: <RelativeTime date={dateFromNs(allocation.ModifyTime)} /> },
     {
       name: 'Evaluation',
       value: <Link href={paths.evaluation(EvalID)}>{EvalID.slice(0, 8)}</Link>,
@@ -75,8 +78,8 @@ function factsOf(allocation: Allocation) {
       ? []
       : [
           { name: 'CPU', value: `${Resources.CPU} MHz` },
-          { name: 'Memory', value: megabytesText(Resources.MemoryMB) },
-          { name: 'Disk', value: megabytesText(Resources.DiskMB) },
+          { name: 'Memory', value: formatMegabytes(Resources.MemoryMB) },
+          { name: 'Disk', value: formatMegabytes(Resources.DiskMB) },
         ]),
     ...portFacts(allocation),
   ]
@@ -115,7 +118,7 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
     head: 'Started',
     width: '104px',
     isExtra: true,
-    cell: ({ state }) => <Ago date={dateOfText(state?.StartedAt ?? null)} />,
+    cell: ({ state }) => <RelativeTime date={dateFromText(state?.StartedAt ?? null)} />,
   },
   {
     id: 'restarts',
@@ -127,22 +130,22 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   },
   {
     id: 'controls',
-    head: 'Do',
+    head: 'Actions',
     width: '34%',
     cell: ({ name, allocation }) => <TaskControls allocation={allocation} task={name} />,
   },
 ]
 
 function TaskBadge({ state }: { readonly state: TaskState | undefined }) {
-  if (state === undefined) return <StateBadge state="pending" />
-  if (state.State !== 'dead') return <StateBadge state={state.State} />
-  return <StateBadge state={state.Failed ? 'failed' : 'complete'} />
+  if (state === undefined) return <StatusBadge state="pending" />
+  if (state.State !== 'dead') return <StatusBadge state={state.State} />
+  return <StatusBadge state={state.Failed ? 'failed' : 'complete'} />
 }
 
 function Tasks({ allocation }: { readonly allocation: Allocation }) {
   const { TaskStates, Job } = allocation
   const group = Job.TaskGroups.find(({ Name }) => Name === allocation.TaskGroup)
-  const rows = tasksOf(allocation).map((name) => ({
+  const rows = taskNames(allocation).map((name) => ({
     name,
     driver: group?.Tasks.find(({ Name }) => Name === name)?.Driver ?? '',
     state: TaskStates?.[name],
@@ -164,14 +167,14 @@ function Tasks({ allocation }: { readonly allocation: Allocation }) {
 }
 
 function Timeline({ allocation }: { readonly allocation: Allocation }) {
-  const moments = momentsOf(allocation)
+  const moments = timelineEvents(allocation)
   if (moments.length === 0) return <p className="quiet">The node has not reported its state yet.</p>
   return (
     <ol className="timeline">
       {moments.map(({ key, timeNs, task, type, text, tone }) => (
         <li key={key} className={`tone-${tone}`}>
           <span className="timeline-when">
-            <Ago date={dateOfNs(timeNs)} />
+            <RelativeTime date={dateFromNs(timeNs)} />
           </span>
           <span className="timeline-what">
             <b>{type}</b> <span className="tag">{task}</span>
@@ -180,5 +183,88 @@ function Timeline({ allocation }: { readonly allocation: Allocation }) {
         </li>
       ))}
     </ol>
+  )
+}
+
+/** Checks are polled, because no event reports their results. */
+const POLL_INTERVAL_MS = 5_000
+
+/** The latest results of the health checks; empty without checks. */
+function ChecksPanel({ allocation }: { readonly allocation: Allocation }) {
+  const { ID, ClientStatus } = allocation
+  const { data } = useApiQuery(
+    ['allocation-checks', ID],
+    (api, signal) => api.v1.readAllocationChecks({ params: { alloc_id: ID }, signal }),
+    { enabled: ClientStatus === 'running', pollIntervalMs: POLL_INTERVAL_MS },
+  )
+  const checks = Object.values(data ?? {})
+  if (checks.length === 0) return null
+  return (
+    <Panel title="Health checks">
+      <ul className="reasons">
+        {checks.map((check) => (
+          <Check key={check.ID} check={check} />
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+const STATES = { success: 'passing', failure: 'failed', pending: 'pending' } as const
+
+function Check({ check }: { readonly check: CheckResult }) {
+  const { Check: name, Service, Status, Output, StatusCode } = check
+  return (
+    <li>
+      <StatusBadge state={STATES[Status]} text={Status} /> <b>{name}</b>{' '}
+      <span className="quiet">
+        of {Service}
+        {StatusCode === undefined ? '' : `, status ${StatusCode}`}
+      </span>
+      {Output !== '' && <pre className="quiet">{Output}</pre>}
+    </li>
+  )
+}
+
+interface TaskControlsProps {
+  readonly allocation: Allocation
+  readonly task: string
+}
+
+/** Links and buttons for one task. */
+function TaskControls({ allocation, task }: TaskControlsProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const confirm = useConfirm()
+  const { ID, Namespace: namespace } = allocation
+  const disabledReason =
+    allocationDisabledReason.restart(allocation, permissions) ??
+    (runningTasks(allocation).includes(task) ? undefined : 'The task is not running.')
+  const restart = async () => {
+    const title = `Restart the task ${task}?`
+    const body = 'Its process is restarted on the same node.'
+    if (!(await confirm({ title, body, action: 'Restart the task' }))) return
+    await callApi({
+      call: (api) =>
+        api.v1.restartAllocation({
+          params: { alloc_id: ID },
+          query: { namespace },
+          body: { TaskName: task },
+        }),
+      successMessage: `${task} is restarting.`,
+    })
+  }
+  return (
+    <span className="row task-controls">
+      <Link href={paths.allocation(ID, 'logs', task)}>
+        Logs<span className="hidden"> of {task}</span>
+      </Link>
+      <Link href={paths.allocation(ID, 'terminal', task)}>
+        Terminal<span className="hidden"> in {task}</span>
+      </Link>
+      <ActionButton disabledReason={disabledReason} onAction={restart}>
+        Restart<span className="hidden"> {task}</span>
+      </ActionButton>
+    </span>
   )
 }

@@ -1,32 +1,27 @@
 import type { Allocation } from '@reeve/contract'
 import { Suspense, useState } from 'react'
-import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Field } from '../../parts/field.tsx'
-import { lazyPart } from '../../parts/lazy-part.ts'
-import { Loading } from '../../parts/loading.tsx'
+import { allocationDisabledReason, runningTasks } from '../../permissions/allocation.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { EmptyState, Loading } from '../../components/notices.tsx'
+import { Field } from '../../components/form.tsx'
+import { lazyComponent } from '../../components/lazy.tsx'
 import { useSession } from '../../session/session.tsx'
-import { chosenTask, type AllocationView } from './allocation-view.ts'
-import { splitCommand } from './split-command.ts'
-import { TaskSelect } from './task-select.tsx'
+import { selectedTask, type AllocationView, TaskSelect } from './allocation-view.tsx'
+import { splitCommand } from '../../commands.ts'
 
-const Terminal = lazyPart(async () => (await import('./terminal.tsx')).Terminal)
+const Terminal = lazyComponent(async () => (await import('./terminal.tsx')).Terminal)
 
 /** A shell, or any other command, inside a task. */
 export function TerminalTab({ allocation, search }: AllocationView) {
-  const { rights } = useSession()
-  const refusal = allocationCan.exec(allocation, rights)
-  if (refusal !== undefined)
+  const { permissions } = useSession()
+  const disabledReason = allocationDisabledReason.exec(allocation, permissions)
+  if (disabledReason !== undefined)
     return (
-      <EmptyState
-        title="No terminal here"
-        command={`reeve alloc exec -it ${allocation.ID} /bin/sh`}
-      >
-        <p>{refusal} A terminal runs a command inside a task that runs.</p>
+      <EmptyState title="No terminal" command={`reeve alloc exec -it ${allocation.ID} /bin/sh`}>
+        <p>{disabledReason} A terminal runs a command inside a running task.</p>
       </EmptyState>
     )
-  return <TerminalPanel allocation={allocation} task={chosenTask(allocation, search)} />
+  return <TerminalPanel allocation={allocation} task={selectedTask(allocation, search)} />
 }
 
 interface Session {
@@ -44,8 +39,8 @@ function TerminalPanel({ allocation, task }: TerminalPanelProps) {
   const [text, setText] = useState('/bin/sh')
   const [session, setSession] = useState<Session>()
   const command = splitCommand(text)
-  const refusal =
-    (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.') ??
+  const disabledReason =
+    (runningTasks(allocation).includes(task) ? undefined : 'The task is not running.') ??
     (command.length === 0 ? 'Enter a command.' : undefined)
   const connect = () => setSession({ id: (session?.id ?? 0) + 1, command, hasEnded: false })
   return (
@@ -66,11 +61,11 @@ function TerminalPanel({ allocation, task }: TerminalPanelProps) {
           )}
         </Field>
         {session === undefined || session.hasEnded ? (
-          <ActionButton kind="primary" refusal={refusal} onAct={connect} isSubmit>
+          <ActionButton kind="primary" disabledReason={disabledReason} onAction={connect} isSubmit>
             {session === undefined ? 'Connect' : 'Connect again'}
           </ActionButton>
         ) : (
-          <ActionButton onAct={() => setSession(undefined)}>Disconnect</ActionButton>
+          <ActionButton onAction={() => setSession(undefined)}>Disconnect</ActionButton>
         )}
       </form>
       {session === undefined ? (

@@ -1,24 +1,24 @@
 import type { Allocation, AllocationUsage, ResourceUsage } from '@reeve/contract'
-import { allocationCan } from '../../actions/allocation-can.ts'
-import { Chart } from '../../charts/lazy-chart.tsx'
-import { useSamples } from '../../charts/use-samples.ts'
-import { useRead } from '../../data/use-read.ts'
-import { bytesText, megabytesText } from '../../parts/bytes.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import type { AllocationView } from './allocation-view.ts'
+import { allocationDisabledReason } from '../../permissions/allocation.ts'
+import { Chart } from '../../components/lazy.tsx'
+import { useSamples } from '../../charts/samples.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { formatBytes, formatMegabytes } from '../../format.ts'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import type { AllocationView } from './allocation-view.tsx'
 
-/** As often as a node measures. */
-const EVERY_MS = 2_000
+/** The measuring interval of nodes. */
+const POLL_INTERVAL_MS = 2_000
 
-/** What the tasks use of what they were given. */
+/** The tab with the CPU and memory usage of the tasks. */
 export function UsageTab({ allocation }: AllocationView) {
-  const refusal = allocationCan.readUsage(allocation)
-  if (refusal !== undefined)
+  const disabledReason = allocationDisabledReason.readUsage(allocation)
+  if (disabledReason !== undefined)
     return (
       <EmptyState title="No usage">
-        <p>{refusal} Usage is measured while tasks run and is not kept.</p>
+        <p>{disabledReason} Usage is measured while tasks run and is not kept.</p>
       </EmptyState>
     )
   return <Usage allocation={allocation} />
@@ -26,11 +26,11 @@ export function UsageTab({ allocation }: AllocationView) {
 
 function Usage({ allocation }: { readonly allocation: Allocation }) {
   const { ID, Namespace: namespace } = allocation
-  const usage = useRead(
+  const usage = useApiQuery(
     ['allocation-usage', ID],
     (api, signal) =>
       api.v1.readAllocationStats({ params: { alloc_id: ID }, query: { namespace }, signal }),
-    { everyMs: EVERY_MS },
+    { pollIntervalMs: POLL_INTERVAL_MS },
   )
   return (
     <QueryView query={usage} what="the usage">
@@ -47,66 +47,68 @@ interface UsageViewProps {
 function UsageView({ allocation, usage }: UsageViewProps) {
   const { ResourceUsage: total, Tasks, Timestamp } = usage
   const { Resources } = allocation
-  const cpuGiven = Resources?.CPU ?? 0
-  const memoryGiven = (Resources?.MemoryMB ?? 0) * 1024 * 1024
+  const cpuReserved = Resources?.CPU ?? 0
+  const memoryReserved = (Resources?.MemoryMB ?? 0) * 1024 * 1024
   const samples = useSamples(Timestamp / 1e9, [
     total.CpuStats.TotalTicks,
-    cpuGiven,
-    memoryOf(total),
-    memoryGiven,
+    cpuReserved,
+    memoryBytes(total),
+    memoryReserved,
   ])
   const [times = [], cpu = [], cpuLimit = [], memory = [], memoryLimit = []] = samples
   return (
     <>
       <div className="charts">
-        <Panel title={`CPU: ${Math.round(total.CpuStats.TotalTicks)} of ${cpuGiven} MHz`}>
+        <Panel title={`CPU: ${Math.round(total.CpuStats.TotalTicks)} of ${cpuReserved} MHz`}>
           <Chart
             label="CPU used, in MHz, over the last minutes"
             data={[times, cpu, cpuLimit]}
-            names={['Used', 'Given']}
-            format={mhz}
+            seriesNames={['Used', 'Reserved']}
+            format={formatMhz}
           />
         </Panel>
-        <Panel title={`Memory: ${bytesText(memoryOf(total))} of ${bytesText(memoryGiven)}`}>
+        <Panel
+          title={`Memory: ${formatBytes(memoryBytes(total))} of ${formatBytes(memoryReserved)}`}
+        >
           <Chart
             label="Memory used over the last minutes"
             data={[times, memory, memoryLimit]}
-            names={['Used', 'Given']}
-            format={bytesText}
+            seriesNames={['Used', 'Reserved']}
+            format={formatBytes}
           />
         </Panel>
       </div>
       {Object.entries(Tasks).map(([task, { ResourceUsage: one }]) => (
         <Panel key={task} title={`Task ${task}`}>
-          <Facts facts={taskFacts(allocation, task, one)} />
+          <DescriptionList facts={taskFacts(allocation, task, one)} />
         </Panel>
       ))}
     </>
   )
 }
 
-function mhz(value: number): string {
+function formatMhz(value: number): string {
   return `${Math.round(value)}`
 }
 
-/** A driver measures one or the other: what is kept in memory, or all that counts. */
-function memoryOf({ MemoryStats }: ResourceUsage): number {
+/** Returns the memory usage; drivers report either the total usage or the resident set. */
+function memoryBytes({ MemoryStats }: ResourceUsage): number {
   return MemoryStats.Usage > 0 ? MemoryStats.Usage : MemoryStats.RSS
 }
 
 function taskFacts(allocation: Allocation, task: string, usage: ResourceUsage) {
-  const given = allocation.TaskResources?.[task]
+  const reserved = allocation.TaskResources?.[task]
   return [
     {
       name: 'CPU',
-      value: `${Math.round(usage.CpuStats.TotalTicks)} of ${given?.CPU ?? 0} MHz`,
+      value: `${Math.round(usage.CpuStats.TotalTicks)} of ${reserved?.CPU ?? 0} MHz`,
     },
     { name: 'CPU share', value: `${usage.CpuStats.Percent.toFixed(1)} %` },
     {
       name: 'Memory',
-      value: `${bytesText(memoryOf(usage))} of ${megabytesText(given?.MemoryMB ?? 0)}`,
+      value: `${formatBytes(memoryBytes(usage))} of ${formatMegabytes(reserved?.MemoryMB ?? 0)}`,
     },
-    { name: 'Peak memory', value: bytesText(usage.MemoryStats.MaxUsage) },
+    { name: 'Peak memory', value: formatBytes(usage.MemoryStats.MaxUsage) },
     { name: 'Throttled periods', value: usage.CpuStats.ThrottledPeriods },
   ]
 }

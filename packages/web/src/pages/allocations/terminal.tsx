@@ -4,7 +4,7 @@ import '@xterm/xterm/css/xterm.css'
 import type { Allocation } from '@reeve/contract'
 import { ExecError, type ExecSession } from '@reeve/sdk'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { describeFailure } from '../../parts/describe-failure.ts'
+import { describeError } from '../../components/errors.ts'
 import { useSession } from '../../session/session.tsx'
 
 interface TerminalProps {
@@ -16,15 +16,15 @@ interface TerminalProps {
 
 type Phase = 'connecting' | 'open' | 'ended'
 
-/** Lines that can be scrolled back to. */
+/** Lines of the scrollback buffer. */
 const SCROLLBACK = 5_000
 
-/** A terminal whose other end is a command inside a task. */
+/** A terminal connected to a command inside a task. */
 export function Terminal({ allocation, task, command, onEnd }: TerminalProps) {
   const { api } = useSession()
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const [phase, setPhase] = useState<Phase>('connecting')
-  const [ending, setEnding] = useState('')
+  const [endMessage, setEndMessage] = useState('')
   const run = useEffectEvent(async (screen: Screen, signal: AbortSignal) => {
     const size = { height: screen.rows, width: screen.cols }
     const session = await api.exec({
@@ -38,34 +38,34 @@ export function Terminal({ allocation, task, command, onEnd }: TerminalProps) {
     })
     if (signal.aborted) return session.close()
     setPhase('open')
-    join(screen, session)
+    connectStreams(screen, session)
     for await (const bytes of session.stdout) screen.write(bytes)
     const code = await session.exit
-    setEnding(`The command ended with exit code ${code}.`)
+    setEndMessage(`The command ended with exit code ${code}.`)
   })
   const end = useEffectEvent(() => {
     setPhase('ended')
     onEnd()
   })
   useEffect(() => {
-    const { current: parent } = place
+    const { current: parent } = container
     if (parent === null) return undefined
-    const stopper = new AbortController()
+    const abortController = new AbortController()
     const { screen, dispose } = openScreen(parent)
-    run(screen, stopper.signal)
-      .catch((error: unknown) => setEnding(wordsOf(error)))
+    run(screen, abortController.signal)
+      .catch((error: unknown) => setEndMessage(endReason(error)))
       .finally(() => {
-        if (!stopper.signal.aborted) end()
+        if (!abortController.signal.aborted) end()
       })
     return () => {
-      stopper.abort()
+      abortController.abort()
       dispose()
     }
   }, [])
   return (
     <>
       <div
-        ref={place}
+        ref={container}
         className="terminal-screen"
         role="group"
         aria-label={`Terminal in ${task}`}
@@ -73,24 +73,24 @@ export function Terminal({ allocation, task, command, onEnd }: TerminalProps) {
       <p className="quiet" role="status">
         {phase === 'connecting' && 'Connecting…'}
         {phase === 'open' && `Connected to ${task}. `}
-        {phase === 'ended' && `${ending} `}
+        {phase === 'ended' && `${endMessage} `}
         <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>↑</kbd> leaves the terminal.
       </p>
     </>
   )
 }
 
-function wordsOf(error: unknown): string {
+function endReason(error: unknown): string {
   if (error instanceof ExecError)
     return `The session ended: ${error.reason === '' ? 'the connection was lost' : error.reason}.`
-  const { title, text } = describeFailure(error)
+  const { title, text } = describeError(error)
   return `${title} ${text}`
 }
 
-/** What is typed goes to the command, and so does the size of the window. */
-function join(screen: Screen, session: ExecSession): void {
+/** Sends input and resizes of the terminal to the command. */
+function connectStreams(screen: Screen, session: ExecSession): void {
   const send = (data: string | Uint8Array) => {
-    // A session that has ended takes nothing more; its end is told by its output.
+    // Writes fail once the session has ended; the loop over its output reports the end.
     session.stdin.write(data).catch(() => undefined)
   }
   screen.onData(send)
@@ -133,7 +133,7 @@ function openScreen(parent: HTMLElement): OpenScreen {
   }
 }
 
-/** A terminal is dark whatever the page is: programs choose their colours for that. */
+/** The terminal is dark in both themes, because programs expect a dark background. */
 function themeOf(parent: HTMLElement): ITheme {
   const { backgroundColor, color } = getComputedStyle(parent)
   return { background: backgroundColor, foreground: color, cursor: color }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TaskEvent, TaskState } from '@reeve/contract'
-import { momentsOf } from './timeline.ts'
+import { timelineEvents } from './timeline.ts'
 
 const EVENT: TaskEvent = {
   Type: 'Received',
@@ -50,7 +50,7 @@ test('events of all tasks come in one row, the newest first', () => {
     side: aState({ Time: 2 }, { Type: 'Started', Time: 3 }),
   }
   assert.deepEqual(
-    momentsOf({ TaskStates }).map(({ task, timeNs }) => `${task} ${timeNs}`),
+    timelineEvents({ TaskStates }).map(({ task, timeNs }) => `${task} ${timeNs}`),
     ['main 4', 'side 3', 'side 2', 'main 1'],
   )
 })
@@ -58,7 +58,7 @@ test('events of all tasks come in one row, the newest first', () => {
 test('events of one moment keep the order in which they happened', () => {
   const TaskStates = { main: aState({ Type: 'Received' }, { Type: 'Started' }) }
   assert.deepEqual(
-    momentsOf({ TaskStates }).map(({ type }) => type),
+    timelineEvents({ TaskStates }).map(({ type }) => type),
     ['Started', 'Received'],
   )
 })
@@ -66,7 +66,7 @@ test('events of one moment keep the order in which they happened', () => {
 test('a process that ended before its start was noted has still started first', () => {
   const TaskStates = { main: aState({ Type: 'Started', Time: 5 }, { Type: 'Terminated', Time: 3 }) }
   assert.deepEqual(
-    momentsOf({ TaskStates }).map(({ type }) => type),
+    timelineEvents({ TaskStates }).map(({ type }) => type),
     ['Terminated', 'Started'],
   )
 })
@@ -82,6 +82,7 @@ const TONES = [
 ]
 for (const { event, tone } of TONES)
   test(`${JSON.stringify(event)} looks ${tone}`, () =>
-    assert.equal(momentsOf({ TaskStates: { main: aState(event) } })[0]?.tone, tone))
+    assert.equal(timelineEvents({ TaskStates: { main: aState(event) } })[0]?.tone, tone))
 
-test('what never ran has no moments', () => assert.deepEqual(momentsOf({ TaskStates: null }), []))
+test('what never ran has no moments', () =>
+  assert.deepEqual(timelineEvents({ TaskStates: null }), []))

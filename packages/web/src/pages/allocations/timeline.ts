@@ -1,8 +1,8 @@
 import type { Allocation, TaskEvent } from '@reeve/contract'
-import type { Tone } from '../../parts/state.ts'
+import type { Tone } from '../../components/status-badge.tsx'
 
-/** Something that happened to the allocation, in the order of time. */
-export interface Moment {
+/** An event of a task, as the timeline shows it. */
+export interface TimelineEvent {
   readonly key: string
   readonly timeNs: number
   readonly task: string
@@ -11,7 +11,7 @@ export interface Moment {
   readonly tone: Tone
 }
 
-const BAD: readonly string[] = [
+const FAILURE_EVENTS: readonly string[] = [
   'Setup Failure',
   'Driver Failure',
   'Failed Validation',
@@ -24,7 +24,7 @@ const BAD: readonly string[] = [
   'Alloc Unhealthy',
   'Plugin became unhealthy',
 ]
-const WARN: readonly string[] = [
+const WARNING_EVENTS: readonly string[] = [
   'Restarting',
   'Restart Signaled',
   'Killing',
@@ -33,44 +33,51 @@ const WARN: readonly string[] = [
   'Pausing',
   'Leader Task Dead',
 ]
-const GOOD: readonly string[] = ['Started', 'Running', 'Reconnected', 'Plugin became healthy']
+const SUCCESS_EVENTS: readonly string[] = [
+  'Started',
+  'Running',
+  'Reconnected',
+  'Plugin became healthy',
+]
 
-/** The events of all tasks, the newest first: across tasks one often explains the other. */
-export function momentsOf({ TaskStates }: Pick<Allocation, 'TaskStates'>): readonly Moment[] {
-  const placed = Object.entries(TaskStates ?? {}).flatMap(([task, { Events }]) => {
-    // A process that ends at once has ended before its start is noted: the row knows the order.
+/** Returns the events of all tasks, newest first. */
+export function timelineEvents({
+  TaskStates,
+}: Pick<Allocation, 'TaskStates'>): readonly TimelineEvent[] {
+  const ordered = Object.entries(TaskStates ?? {}).flatMap(([task, { Events }]) => {
+    // A process that exits at once may be reported before its start, so the list order counts.
     let latest = 0
     return Events.map((event, index) => {
       latest = Math.max(latest, event.Time)
-      return { at: latest, moment: momentOf(event, { task, index }) }
+      return { at: latest, moment: timelineEvent(event, { task, index }) }
     })
   })
-  const newestFirst = placed.toSorted(
+  const newestFirst = ordered.toSorted(
     (a, b) => b.at - a.at || (a.moment.key < b.moment.key ? 1 : -1),
   )
-  return newestFirst.map(({ moment }) => moment)
+  return newestFirst.map(({ moment: event }) => event)
 }
 
-function momentOf(
-  event: TaskEvent,
+function timelineEvent(
+  taskEvent: TaskEvent,
   { task, index }: { readonly task: string; readonly index: number },
-): Moment {
-  const { Type: type, Time: timeNs, DisplayMessage } = event
+): TimelineEvent {
+  const { Type: type, Time: timeNs, DisplayMessage } = taskEvent
   return {
-    // Events of one task may share a time: their place in the row keeps them apart and in order.
+    // Events of one task may share a time, so the index makes keys unique and ordered.
     key: `${task} ${String(index).padStart(3, '0')} ${timeNs}`,
     timeNs,
     task,
     type,
     text: DisplayMessage,
-    tone: toneOf(event),
+    tone: eventTone(taskEvent),
   }
 }
 
-function toneOf({ Type: type, FailsTask, ExitCode }: TaskEvent): Tone {
-  if (FailsTask || BAD.includes(type)) return 'bad'
+function eventTone({ Type: type, FailsTask, ExitCode }: TaskEvent): Tone {
+  if (FailsTask || FAILURE_EVENTS.includes(type)) return 'bad'
   if (type === 'Terminated') return ExitCode === 0 ? 'done' : 'bad'
-  if (GOOD.includes(type)) return 'good'
-  if (WARN.includes(type)) return 'warn'
+  if (SUCCESS_EVENTS.includes(type)) return 'good'
+  if (WARNING_EVENTS.includes(type)) return 'warn'
   return 'idle'
 }

@@ -1,18 +1,15 @@
 import { DEPLOYMENT_STATUSES, type Deployment } from '@reeve/contract'
 import { isEventOf } from '@reeve/sdk'
-import { useLiveList } from '../../data/use-live-list.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { useLiveList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { FIRST_COMMANDS, quoteShellArg } from '../../commands.ts'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { isNewestFirst, OrderSelect, StatusSelect } from '../../components/filters.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
@@ -31,7 +28,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
     head: 'Status',
     width: '128px',
     cell: ({ Status, StatusDescription }) => (
-      <StateBadge state={Status} title={StatusDescription} />
+      <StatusBadge state={Status} title={StatusDescription} />
     ),
   },
   {
@@ -40,11 +37,11 @@ const COLUMNS: readonly Column<Deployment>[] = [
     width: '96px',
     align: 'end',
     isExtra: true,
-    cell: ({ TaskGroups }) => progressOf(TaskGroups),
+    cell: ({ TaskGroups }) => healthyText(TaskGroups),
   },
   {
     id: 'description',
-    head: 'Why',
+    head: 'Description',
     width: '26%',
     isExtra: true,
     cell: ({ StatusDescription }) => StatusDescription,
@@ -59,21 +56,21 @@ const COLUMNS: readonly Column<Deployment>[] = [
   },
   {
     id: 'made',
-    head: 'Changed',
+    head: 'Updated',
     width: '104px',
     isExtra: true,
-    cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
+    cell: ({ ModifyTime }) => <RelativeTime date={dateFromNs(ModifyTime)} />,
   },
 ]
 
-function progressOf(groups: Deployment['TaskGroups']): string {
+function healthyText(groups: Deployment['TaskGroups']): string {
   const all = Object.values(groups)
   const healthy = all.reduce((sum, { HealthyAllocs }) => sum + HealthyAllocs, 0)
-  const wanted = all.reduce((sum, { DesiredTotal }) => sum + DesiredTotal, 0)
-  return `${healthy} of ${wanted}`
+  const desired = all.reduce((sum, { DesiredTotal }) => sum + DesiredTotal, 0)
+  return `${healthy} of ${desired}`
 }
 
-/** Every roll-out. */
+/** The list of deployments. */
 export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const reverse = isNewestFirst(search)
@@ -81,8 +78,8 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
   const filter = status === undefined ? undefined : `Status == "${status}"`
   const list = useLiveList<Deployment>(
     ['deployments', namespace, filter ?? '', reverse],
-    ({ api, signal, page }) =>
-      api.v1.listDeployments({ query: { ...page, namespace, filter, reverse }, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listDeployments({ query: { ...pageQuery, namespace, filter, reverse }, signal }),
     {
       watch: { topic: 'Deployment', namespace },
       idOf: ({ ID }) => ID,
@@ -91,7 +88,7 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
   )
   return (
     <>
-      <PageHead title="Deployments" lead="Rollouts of new job versions." />
+      <PageHeader title="Deployments" lead="Rollouts of new job versions." />
       <search className="filters">
         <StatusSelect statuses={DEPLOYMENT_STATUSES} current={status} />
         <OrderSelect search={search} />
@@ -116,8 +113,8 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
           </EmptyState>
         }
       />
-      <CommandLine
-        cli={`reeve deployment list --namespace ${quoted(namespace)}`}
+      <CliAndApiPanel
+        cli={`reeve deployment list --namespace ${quoteShellArg(namespace)}`}
         call={{ path: '/v1/deployments', query: { namespace, filter, reverse } }}
       />
     </>

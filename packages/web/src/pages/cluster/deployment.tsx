@@ -1,14 +1,13 @@
 import type { Deployment } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs, dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
@@ -16,10 +15,10 @@ import '../../style/jobs.css'
 import { allocationColumns } from '../allocations/allocation-columns.tsx'
 import { DeploymentPanel } from '../jobs/deployment-panel.tsx'
 
-/** One roll-out: how far it is, and each allocation of it. */
+/** A deployment with its progress and its allocations. */
 export function DeploymentPage({ params }: PageProps<'/deployments/:deploymentId'>) {
   const id = params.deploymentId
-  const query = useRead(
+  const query = useApiQuery(
     ['deployment', id],
     (api, signal) => api.v1.readDeployment({ params: { deployment_id: id }, signal }),
     { watches: [{ topic: 'Deployment', key: id }] },
@@ -38,10 +37,10 @@ export function DeploymentPage({ params }: PageProps<'/deployments/:deploymentId
           <DeploymentHead deployment={deployment} />
           <DeploymentPanel deployment={deployment} title="Progress" />
           <Panel title="Rules">
-            <Facts facts={factsOf(deployment)} />
+            <DescriptionList facts={deploymentFacts(deployment)} />
           </Panel>
           <Allocations id={id} />
-          <CommandLine
+          <CliAndApiPanel
             cli={`reeve deployment status ${id}`}
             call={{ path: `/v1/deployment/${id}` }}
           />
@@ -54,7 +53,7 @@ export function DeploymentPage({ params }: PageProps<'/deployments/:deploymentId
 function DeploymentHead({ deployment }: { readonly deployment: Deployment }) {
   const { ID, JobID, JobVersion, Namespace: namespace, Status } = deployment
   return (
-    <PageHead
+    <PageHeader
       title={`Deployment ${ID.slice(0, 8)}`}
       crumbs={[
         { text: 'Deployments', href: paths.deployments({ namespace }) },
@@ -62,7 +61,7 @@ function DeploymentHead({ deployment }: { readonly deployment: Deployment }) {
       ]}
       aside={
         <>
-          <StateBadge state={Status} />
+          <StatusBadge state={Status} />
           <Link
             className="tag"
             href={paths.jobVersions({ namespace, id: JobID }, { version: JobVersion })}
@@ -76,22 +75,22 @@ function DeploymentHead({ deployment }: { readonly deployment: Deployment }) {
   )
 }
 
-function factsOf({ TaskGroups, CreateTime }: Deployment) {
+function deploymentFacts({ TaskGroups, CreateTime }: Deployment) {
   return [
-    { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
     ...Object.entries(TaskGroups).flatMap(([name, group]) => [
       { name: `${name}: auto-revert`, value: group.AutoRevert ? 'yes' : 'no' },
       { name: `${name}: auto-promote`, value: group.AutoPromote ? 'yes' : 'no' },
       {
         name: `${name}: progress by`,
-        value: dateOfText(group.RequireProgressBy)?.toISOString() ?? '–',
+        value: dateFromText(group.RequireProgressBy)?.toISOString() ?? '–',
       },
     ]),
   ]
 }
 
 function Allocations({ id }: { readonly id: string }) {
-  const allocations = useRead(
+  const allocations = useApiQuery(
     ['deployment-allocations', id],
     (api, signal) => api.v1.listDeploymentAllocations({ params: { deployment_id: id }, signal }),
     { watches: [{ topic: 'Allocation', key: id }] },

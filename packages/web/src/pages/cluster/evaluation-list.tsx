@@ -1,17 +1,15 @@
 import { EVALUATION_STATUSES, type Evaluation } from '@reeve/contract'
 import { isEventOf } from '@reeve/sdk'
-import { useLiveList } from '../../data/use-live-list.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { useLiveList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { isNewestFirst, OrderSelect, StatusSelect } from '../../components/filters.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
@@ -21,7 +19,7 @@ const COLUMNS: readonly Column<Evaluation>[] = [
   { id: 'id', head: 'Evaluation', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },
   {
     id: 'job',
-    head: 'About',
+    head: 'Job or node',
     cell: ({ Namespace: namespace, JobID, NodeID }) =>
       JobID === '' ? (
         <Link href={paths.node(NodeID)}>node {NodeID.slice(0, 8)}</Link>
@@ -34,7 +32,7 @@ const COLUMNS: readonly Column<Evaluation>[] = [
     head: 'Status',
     width: '124px',
     cell: ({ Status, StatusDescription }) => (
-      <StateBadge state={Status} title={StatusDescription} />
+      <StatusBadge state={Status} title={StatusDescription} />
     ),
   },
   {
@@ -46,7 +44,7 @@ const COLUMNS: readonly Column<Evaluation>[] = [
   },
   {
     id: 'failed',
-    head: 'Not placed',
+    head: 'Placement failures',
     width: '16%',
     isExtra: true,
     cell: ({ FailedTGAllocs }) => Object.keys(FailedTGAllocs ?? {}).join(', ') || '–',
@@ -61,22 +59,22 @@ const COLUMNS: readonly Column<Evaluation>[] = [
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '104px',
     isExtra: true,
-    cell: ({ CreateTime }) => <Ago date={dateOfNs(CreateTime)} />,
+    cell: ({ CreateTime }) => <RelativeTime date={dateFromNs(CreateTime)} />,
   },
 ]
 
-/** Every time the scheduler was asked. */
+/** The list of evaluations. */
 export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const reverse = isNewestFirst(search)
   const status = EVALUATION_STATUSES.find((one) => one === search.get('status'))
   const list = useLiveList<Evaluation>(
     ['evaluations', namespace, status ?? '', reverse],
-    ({ api, signal, page }) =>
-      api.v1.listEvaluations({ query: { ...page, namespace, status, reverse }, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listEvaluations({ query: { ...pageQuery, namespace, status, reverse }, signal }),
     {
       watch: { topic: 'Evaluation', namespace },
       idOf: ({ ID }) => ID,
@@ -85,7 +83,7 @@ export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
   )
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Evaluations"
         lead="What the scheduler decided, and what it could not place."
       />
@@ -116,8 +114,8 @@ export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
           </EmptyState>
         }
       />
-      <CommandLine
-        cli={`reeve eval list --namespace ${quoted(namespace)}`}
+      <CliAndApiPanel
+        cli={`reeve eval list --namespace ${quoteShellArg(namespace)}`}
         call={{ path: '/v1/evaluations', query: { namespace, status, reverse } }}
       />
     </>

@@ -1,26 +1,25 @@
 import type { Evaluation, EvaluationStub, PlacementMetrics } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs, dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
 import { allocationColumns } from '../allocations/allocation-columns.tsx'
-import { GroupReasons } from '../jobs/tab-explain.tsx'
-import { failureWords } from './placement-words.ts'
+import { GroupExplanationPanel } from '../jobs/tab-explain.tsx'
+import { placementFailureLines } from '../jobs/scheduling.ts'
 
-/** One look of the scheduler at a job: what it found, what it made, and why not more. */
+/** An evaluation: its request, placement failures, allocations and related evaluations. */
 export function EvaluationPage({ params }: PageProps<'/evaluations/:evaluationId'>) {
   const id = params.evaluationId
-  const query = useRead(
+  const query = useApiQuery(
     ['evaluation', id],
     (api, signal) =>
       api.v1.readEvaluation({ params: { eval_id: id }, query: { related: true }, signal }),
@@ -39,12 +38,12 @@ export function EvaluationPage({ params }: PageProps<'/evaluations/:evaluationId
         <>
           <EvaluationHead evaluation={evaluation} />
           <Panel title="Request">
-            <Facts facts={factsOf(evaluation)} />
+            <DescriptionList facts={evaluationFacts(evaluation)} />
           </Panel>
-          <Failures evaluation={evaluation} />
-          <Placed id={id} />
-          <Related evaluation={evaluation} />
-          <CommandLine
+          <FailedPlacements evaluation={evaluation} />
+          <PlacedAllocations id={id} />
+          <RelatedEvaluations evaluation={evaluation} />
+          <CliAndApiPanel
             cli={`reeve eval status ${id}`}
             call={{ path: `/v1/evaluation/${id}`, query: { related: true } }}
           />
@@ -57,7 +56,7 @@ export function EvaluationPage({ params }: PageProps<'/evaluations/:evaluationId
 function EvaluationHead({ evaluation }: { readonly evaluation: Evaluation }) {
   const { ID, JobID, Namespace: namespace, Status, StatusDescription } = evaluation
   return (
-    <PageHead
+    <PageHeader
       title={`Evaluation ${ID.slice(0, 8)}`}
       crumbs={[
         { text: 'Evaluations', href: paths.evaluations({ namespace }) },
@@ -67,7 +66,7 @@ function EvaluationHead({ evaluation }: { readonly evaluation: Evaluation }) {
       ]}
       aside={
         <>
-          <StateBadge state={Status} />
+          <StatusBadge state={Status} />
           <span className="tag">{evaluation.TriggeredBy}</span>
           <span className="tag">namespace {namespace}</span>
         </>
@@ -77,15 +76,15 @@ function EvaluationHead({ evaluation }: { readonly evaluation: Evaluation }) {
   )
 }
 
-function factsOf(evaluation: Evaluation) {
+function evaluationFacts(evaluation: Evaluation) {
   const { NodeID, DeploymentID, Priority, Type, CreateTime, ModifyTime, WaitUntil } = evaluation
-  const waits = dateOfText(WaitUntil)
+  const waitUntil = dateFromText(WaitUntil)
   return [
     { name: 'Scheduler', value: Type },
     { name: 'Priority', value: Priority },
-    { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
-    { name: 'Changed', value: <Ago date={dateOfNs(ModifyTime)} /> },
-    ...(waits === undefined ? [] : [{ name: 'Wait until', value: waits.toISOString() }]),
+    { name: 'Created', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
+    { name: 'Updated', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
+    ...(waitUntil === undefined ? [] : [{ name: 'Wait until', value: waitUntil.toISOString() }]),
     ...(NodeID === ''
       ? []
       : [{ name: 'Node', value: <Link href={paths.node(NodeID)}>{NodeID.slice(0, 8)}</Link> }]),
@@ -104,10 +103,10 @@ function factsOf(evaluation: Evaluation) {
   ]
 }
 
-function Failures({ evaluation }: { readonly evaluation: Evaluation }) {
+function FailedPlacements({ evaluation }: { readonly evaluation: Evaluation }) {
   const failed = Object.entries(evaluation.FailedTGAllocs ?? {})
   const isOpen = failed.length > 0 || evaluation.Status === 'blocked'
-  const { data } = useRead(
+  const { data } = useApiQuery(
     ['evaluation-explain', evaluation.ID],
     (api, signal) =>
       api.v1.explainEvaluation({ params: { eval_id: evaluation.ID }, query: {}, signal }),
@@ -117,10 +116,10 @@ function Failures({ evaluation }: { readonly evaluation: Evaluation }) {
   return (
     <>
       {failed.length > 0 && (
-        <Panel title="Failed placements">
+        <Panel title="Placement failures">
           <ul className="reasons">
             {failed.map(([group, metrics]) => (
-              <Failed key={group} group={group} metrics={metrics} />
+              <FailedPlacement key={group} group={group} metrics={metrics} />
             ))}
           </ul>
         </Panel>
@@ -129,7 +128,7 @@ function Failures({ evaluation }: { readonly evaluation: Evaluation }) {
         <>
           <p className="note tone-warn">{data.Text}</p>
           {data.Groups.map((group) => (
-            <GroupReasons key={group.TaskGroup} group={group} />
+            <GroupExplanationPanel key={group.TaskGroup} group={group} />
           ))}
         </>
       )}
@@ -137,26 +136,26 @@ function Failures({ evaluation }: { readonly evaluation: Evaluation }) {
   )
 }
 
-interface FailedProps {
+interface FailedPlacementProps {
   readonly group: string
   readonly metrics: PlacementMetrics
 }
 
-function Failed({ group, metrics }: FailedProps) {
+function FailedPlacement({ group, metrics }: FailedPlacementProps) {
   return (
     <li>
       <b>{group}</b>
       <ul>
-        {failureWords(metrics).map((words) => (
-          <li key={words}>{words}</li>
+        {placementFailureLines(metrics).map((line) => (
+          <li key={line}>{line}</li>
         ))}
       </ul>
     </li>
   )
 }
 
-function Placed({ id }: { readonly id: string }) {
-  const allocations = useRead(
+function PlacedAllocations({ id }: { readonly id: string }) {
+  const allocations = useApiQuery(
     ['evaluation-allocations', id],
     (api, signal) => api.v1.listEvaluationAllocations({ params: { eval_id: id }, signal }),
     { watches: [{ topic: 'Evaluation', key: id }] },
@@ -183,7 +182,7 @@ function Placed({ id }: { readonly id: string }) {
   )
 }
 
-function Related({ evaluation }: { readonly evaluation: Evaluation }) {
+function RelatedEvaluations({ evaluation }: { readonly evaluation: Evaluation }) {
   const related = evaluation.RelatedEvals ?? []
   if (related.length === 0) return null
   return (
@@ -192,8 +191,8 @@ function Related({ evaluation }: { readonly evaluation: Evaluation }) {
         {related.map((one) => (
           <li key={one.ID}>
             <Link href={paths.evaluation(one.ID)}>{one.ID.slice(0, 8)}</Link>{' '}
-            <StateBadge state={one.Status} /> {one.TriggeredBy}{' '}
-            <span className="quiet">{relationOf(evaluation, one)}</span>
+            <StatusBadge state={one.Status} /> {one.TriggeredBy}{' '}
+            <span className="quiet">{relationText(evaluation, one)}</span>
           </li>
         ))}
       </ul>
@@ -201,7 +200,7 @@ function Related({ evaluation }: { readonly evaluation: Evaluation }) {
   )
 }
 
-function relationOf(evaluation: Evaluation, other: EvaluationStub): string {
+function relationText(evaluation: Evaluation, other: EvaluationStub): string {
   if (evaluation.PreviousEval === other.ID) return 'created this evaluation'
   if (evaluation.BlockedEval === other.ID) return 'is blocked until capacity is available'
   if (evaluation.NextEval === other.ID) return 'follows this evaluation'

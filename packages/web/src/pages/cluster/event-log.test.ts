@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Event } from '@reeve/contract'
-import { addEvents, EVENTS_MAX, matchesEvent, type Heard } from './event-log.ts'
+import { addEvents, EVENTS_MAX, matchesEvent, type LoggedEvent } from './event-log.ts'
 
 // The page looks at an event's name only; what it carries is shown as it came.
 const EVENT = {
@@ -34,7 +34,7 @@ test('the newest event comes first and each has a key of its own', () => {
 })
 
 test('only the latest are kept', () => {
-  let all: readonly Heard[] = []
+  let all: readonly LoggedEvent[] = []
   for (let round = 0; round < 3; round++)
     all = addEvents(
       all,

@@ -1,7 +1,7 @@
 import type { Event, EventTopic } from '@reeve/contract'
 
-/** An event, and when this page heard of it. */
-export interface Heard {
+/** An event with a key in the order of arrival. */
+export interface LoggedEvent {
   readonly key: number
   readonly event: Event
 }
@@ -12,20 +12,23 @@ export interface EventFilter {
   readonly text: string
 }
 
-/** Enough to look back a while; a busy cluster must not fill the memory. */
+/** Maximum number of events kept in memory. */
 export const EVENTS_MAX = 2_000
 
-/** The newest first, and no more than are kept. */
-export function addEvents(all: readonly Heard[], batch: readonly Event[]): readonly Heard[] {
+/** Prepends a batch, newest first, and drops the oldest events beyond the maximum. */
+export function addEvents(
+  all: readonly LoggedEvent[],
+  batch: readonly Event[],
+): readonly LoggedEvent[] {
   if (batch.length === 0) return all
   let key = all[0]?.key ?? 0
-  const heard = batch.map((event) => ({ key: ++key, event }))
-  return [...heard.toReversed(), ...all].slice(0, EVENTS_MAX)
+  const logged = batch.map((event) => ({ key: ++key, event }))
+  return [...logged.toReversed(), ...all].slice(0, EVENTS_MAX)
 }
 
 type EventName = Pick<Event, 'Topic' | 'Type' | 'Key' | 'Namespace' | 'FilterKeys'>
 
-/** What has no namespace belongs to every one. */
+/** Reports whether an event passes the filter; events without a namespace pass for all. */
 export function matchesEvent(event: EventName, { namespace, topic, text }: EventFilter): boolean {
   const { Topic, Type, Key, Namespace, FilterKeys } = event
   if (topic !== undefined && topic !== Topic) return false

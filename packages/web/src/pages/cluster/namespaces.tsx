@@ -1,44 +1,54 @@
 import type { Namespace } from '@reeve/contract'
 import { useState } from 'react'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/cluster.css'
-import { NamespaceForm } from './namespace-form.tsx'
+import {
+  toNamespaceRequest,
+  toNamespaceDraft,
+  draftError,
+  type NamespaceDraft,
+} from './namespace-draft.ts'
 
-/** Parts of the system with their own jobs and access rules. */
+/** The list of namespaces. */
 export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const edited = search.get('edit')
   const edit = (name: string | undefined) => navigate(hrefWith({ edit: name }))
-  // No event tells of a namespace.
-  const namespaces = useRead(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
-    everyMs: 30_000,
-  })
-  const [isMaking, setMaking] = useState(false)
-  const found = namespaces.data?.find(({ Name }) => Name === edited)
+  // Polled, because namespaces have no events.
+  const namespaces = useApiQuery(
+    ['namespaces'],
+    (api, signal) => api.v1.listNamespaces({ signal }),
+    {
+      pollIntervalMs: 30_000,
+    },
+  )
+  const [isCreating, setCreating] = useState(false)
+  const editedNamespace = namespaces.data?.find(({ Name }) => Name === edited)
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Namespaces"
         lead="Each has its own jobs, variables and access rules."
         actions={
           <ActionButton
             kind="primary"
-            refusal={accessCan.writeNamespace(rights)}
-            onAct={() => setMaking(true)}
+            disabledReason={accessDisabledReason.writeNamespace(permissions)}
+            onAction={() => setCreating(true)}
           >
             New namespace…
           </ActionButton>
@@ -60,10 +70,14 @@ export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
           />
         )}
       </QueryView>
-      <CommandLine cli="reeve namespace list" call={{ path: '/v1/namespaces' }} />
-      {isMaking && <NamespaceForm namespace={undefined} onClose={() => setMaking(false)} />}
-      {found !== undefined && (
-        <NamespaceForm key={found.Name} namespace={found} onClose={() => edit(undefined)} />
+      <CliAndApiPanel cli="reeve namespace list" call={{ path: '/v1/namespaces' }} />
+      {isCreating && <NamespaceForm namespace={undefined} onClose={() => setCreating(false)} />}
+      {editedNamespace !== undefined && (
+        <NamespaceForm
+          key={editedNamespace.Name}
+          namespace={editedNamespace}
+          onClose={() => edit(undefined)}
+        />
       )}
     </>
   )
@@ -94,7 +108,7 @@ function columnsOf(edit: (namespace: Namespace) => void): readonly Column<Namesp
     },
     {
       id: 'do',
-      head: 'Do',
+      head: 'Actions',
       width: '188px',
       cell: (namespace) => <Controls namespace={namespace} onEdit={() => edit(namespace)} />,
     },
@@ -107,27 +121,100 @@ interface ControlsProps {
 }
 
 function Controls({ namespace, onEdit }: ControlsProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { Name } = namespace
   const remove = async () => {
     const title = `Delete ${Name}?`
     const body = 'Only namespaces without running jobs and variables can be deleted.'
     if (!(await confirm({ title, body, action: 'Delete it', isDangerous: true }))) return
-    await act({
+    await callApi({
       call: (api) => api.v1.deleteNamespace({ params: { namespace_name: Name } }),
-      done: `${Name} is deleted.`,
+      successMessage: `${Name} is deleted.`,
     })
   }
   return (
     <span className="row task-controls">
-      <ActionButton refusal={accessCan.writeNamespace(rights)} onAct={onEdit}>
+      <ActionButton
+        disabledReason={accessDisabledReason.writeNamespace(permissions)}
+        onAction={onEdit}
+      >
         Edit…<span className="hidden"> {Name}</span>
       </ActionButton>
-      <ActionButton kind="danger" refusal={accessCan.deleteNamespace(Name, rights)} onAct={remove}>
+      <ActionButton
+        kind="danger"
+        disabledReason={accessDisabledReason.deleteNamespace(Name, permissions)}
+        onAction={remove}
+      >
         Delete…<span className="hidden"> {Name}</span>
       </ActionButton>
     </span>
+  )
+}
+
+interface NamespaceFormProps {
+  /** The edited namespace; undefined to create one. */
+  readonly namespace: Namespace | undefined
+  readonly onClose: () => void
+}
+
+/** The text fields after the name. */
+const FIELDS = [
+  { of: 'description', label: 'Description' },
+  { of: 'drivers', label: 'Allowed drivers', hint: 'Comma-separated; empty allows all.' },
+  { of: 'deniedDrivers', label: 'Denied drivers', hint: 'That jobs may not use.' },
+  { of: 'pool', label: 'Default node pool', hint: 'For jobs that name none.' },
+  { of: 'pools', label: 'Allowed node pools', hint: 'Comma-separated; empty allows all.' },
+  { of: 'deniedPools', label: 'Denied node pools', hint: 'Comma-separated.' },
+] as const satisfies readonly {
+  readonly of: keyof NamespaceDraft
+  readonly label: string
+  readonly hint?: string
+}[]
+
+/** The dialog to create or edit a namespace. */
+function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
+  const [draft, setDraft] = useState(() => toNamespaceDraft(namespace))
+  const save = async () => {
+    const body = toNamespaceRequest(namespace, draft)
+    const result = await callApi({
+      call: async (api) => {
+        await api.v1.writeNamespace({ body })
+        return true
+      },
+      successMessage: `The namespace ${body.Name} is saved.`,
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog
+      title={namespace === undefined ? 'New namespace' : namespace.Name}
+      action="Save"
+      disabledReason={accessDisabledReason.writeNamespace(permissions) ?? draftError(draft)}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {namespace === undefined && (
+        <TextField
+          label="Name"
+          value={draft.name}
+          onChange={(name) => setDraft({ ...draft, name })}
+          hint="Letters, digits and dashes."
+        />
+      )}
+      {FIELDS.map(({ of, label, ...field }) => (
+        <TextField
+          key={of}
+          label={label}
+          isOptional
+          value={draft[of]}
+          onChange={(text) => setDraft({ ...draft, [of]: text })}
+          {...field}
+        />
+      ))}
+    </FormDialog>
   )
 }

@@ -1,13 +1,13 @@
 import type { NodeStub } from '@reeve/contract'
-import type { Column } from '../../parts/data-table.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { nodeState } from './node-state.ts'
 
 export const nodeColumns: readonly Column<NodeStub>[] = [
   { id: 'name', head: 'Node', cell: ({ Name }) => Name },
   {
     id: 'id',
-    head: 'Id',
+    head: 'ID',
     width: '104px',
     isExtra: true,
     cell: ({ ID }) => <code>{ID.slice(0, 8)}</code>,
@@ -16,7 +16,7 @@ export const nodeColumns: readonly Column<NodeStub>[] = [
     id: 'state',
     head: 'State',
     width: '132px',
-    cell: (node) => <StateBadge state={nodeState(node)} title={node.StatusDescription} />,
+    cell: (node) => <StatusBadge state={nodeState(node)} title={node.StatusDescription} />,
   },
   {
     id: 'pool',

@@ -1,11 +1,10 @@
-import { useList } from '../../data/use-list.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { nodeCommand } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
+import { useCursorList } from '../../data/lists.ts'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { nodeCommand } from '../../commands.ts'
+import { PageHeader } from '../../components/page.tsx'
+import { PagedTable } from '../../components/data-table.tsx'
+import { SearchField, StatusSelect } from '../../components/filters.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
@@ -13,18 +12,18 @@ import '../../style/cluster.css'
 import { nodeColumns } from './node-columns.tsx'
 import { NODE_STATES, nodeFilter } from './node-state.ts'
 
-/** Every machine that runs allocations. */
+/** The list of nodes. */
 export function NodeListPage({ search }: PageProps<'/nodes'>) {
   const state = NODE_STATES.find((one) => one === search.get('state'))
   const filter = nodeFilter(search.get('q') ?? '', state)
-  const list = useList(
+  const list = useCursorList(
     ['nodes', filter ?? ''],
-    ({ api, signal, page }) => api.v1.listNodes({ query: { ...page, filter }, signal }),
+    ({ api, signal, pageQuery }) => api.v1.listNodes({ query: { ...pageQuery, filter }, signal }),
     { watches: [{ topic: 'Node' }] },
   )
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Nodes"
         actions={
           <Link className="button" href={paths.topology()}>
@@ -45,7 +44,7 @@ export function NodeListPage({ search }: PageProps<'/nodes'>) {
         hrefOf={({ ID }) => paths.node(ID)}
         empty={filter === undefined ? <NoNodes /> : <NoMatch />}
       />
-      <CommandLine cli="reeve node status" call={{ path: '/v1/nodes', query: { filter } }} />
+      <CliAndApiPanel cli="reeve node status" call={{ path: '/v1/nodes', query: { filter } }} />
     </>
   )
 }

@@ -1,19 +1,19 @@
-import type { DriverInfo, Node } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { megabytesText } from '../../parts/bytes.ts'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
-import { NodeUsage } from './node-usage.tsx'
+import type { DriverInfo, HostUsage, Node } from '@reeve/contract'
+import { useSamples } from '../../charts/samples.ts'
+import { Chart } from '../../components/lazy.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { dateFromText, formatBytes, formatMegabytes } from '../../format.ts'
+import { DescriptionList, Panel } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 
-/** What the node has, what it uses, and what happened to it. */
+/** The tab with capacity, usage, drivers and events of the node. */
 export function NodeOverview({ node }: { readonly node: Node }) {
   return (
     <>
       <DrainNote node={node} />
       <Panel title="Capacity">
-        <Facts facts={capacityFacts(node)} />
+        <DescriptionList facts={capacityFacts(node)} />
       </Panel>
       {node.Status === 'ready' && <NodeUsage node={node} />}
       <Panel title="Drivers">
@@ -33,52 +33,57 @@ export function NodeOverview({ node }: { readonly node: Node }) {
 function DrainNote({ node }: { readonly node: Node }) {
   const { DrainStrategy: drain, LastDrain } = node
   if (drain !== null) {
-    const by = dateOfText(drain.ForceDeadline)
+    const deadline = dateFromText(drain.ForceDeadline)
     return (
       <p className="note tone-warn node-note">
-        The node drains since <Ago date={dateOfText(drain.StartedAt)} />.{' '}
-        {by === undefined
+        Draining, started <RelativeTime date={dateFromText(drain.StartedAt)} />.{' '}
+        {deadline === undefined
           ? 'It has no deadline.'
-          : `What is left is stopped at ${by.toISOString()}.`}
-        {drain.IgnoreSystemJobs && ' System jobs stay.'} <DrainProgress node={node} />
+          : `Remaining allocations are stopped at ${deadline.toISOString()}.`}
+        {drain.IgnoreSystemJobs && ' System jobs keep running.'} <DrainProgress node={node} />
       </p>
     )
   }
   if (LastDrain === null) return null
   return (
     <p className="note tone-idle node-note">
-      The last drain was {LastDrain.Status}, <Ago date={dateOfText(LastDrain.UpdatedAt)} />.
+      The last drain was {LastDrain.Status},{' '}
+      <RelativeTime date={dateFromText(LastDrain.UpdatedAt)} />.
     </p>
   )
 }
 
-/** How far the drain is. Gone ones are told of too: one number does not say whether it moves. */
+/** Progress of a drain: remaining and finished allocations, so that progress is visible. */
 function DrainProgress({ node }: { readonly node: Node }) {
-  const { data } = useRead(
+  const { data } = useApiQuery(
     ['node-drain', node.ID],
     (api, signal) => api.v1.listNodeAllocations({ params: { node_id: node.ID }, signal }),
     { watches: [{ topic: 'Allocation' }] },
   )
   if (data === undefined) return null
-  const left = data.filter(({ ClientStatus }) => ALIVE.includes(ClientStatus)).length
+  const remaining = data.filter(({ ClientStatus }) =>
+    NON_TERMINAL_STATUSES.includes(ClientStatus),
+  ).length
   return (
     <strong role="status">
-      {left === 0 ? 'Nothing is left on it.' : `${left} still on it, ${data.length - left} gone.`}
+      {remaining === 0
+        ? 'No allocations remaining.'
+        : `${remaining} remaining, ${data.length - remaining} finished.`}
     </strong>
   )
 }
 
-const ALIVE: readonly string[] = ['pending', 'running', 'unknown']
+const NON_TERMINAL_STATUSES: readonly string[] = ['pending', 'running', 'unknown']
 
 function capacityFacts({ NodeResources, ReservedResources, HTTPAddr }: Node) {
   const { Cpu, Memory, Disk, Devices } = NodeResources
   return [
     { name: 'CPU', value: `${Cpu.CpuShares} MHz, ${Cpu.TotalCpuCores} cores` },
-    { name: 'Memory', value: megabytesText(Memory.MemoryMB) },
-    { name: 'Disk', value: megabytesText(Disk.DiskMB) },
+    { name: 'Memory', value: formatMegabytes(Memory.MemoryMB) },
+    { name: 'Disk', value: formatMegabytes(Disk.DiskMB) },
     {
       name: 'Reserved',
-      value: `${ReservedResources.Cpu.CpuShares} MHz, ${megabytesText(ReservedResources.Memory.MemoryMB)}`,
+      value: `${ReservedResources.Cpu.CpuShares} MHz, ${formatMegabytes(ReservedResources.Memory.MemoryMB)}`,
     },
     ...(Devices ?? []).map(({ Vendor, Type, Name, Instances }) => ({
       name: `${Vendor}/${Type}/${Name}`,
@@ -93,7 +98,7 @@ function Driver({ name, driver }: { readonly name: string; readonly driver: Driv
   const state = !Detected ? 'stopped' : Healthy ? 'healthy' : 'unhealthy'
   return (
     <li title={HealthDescription}>
-      <StateBadge state={state} text={Detected ? state : 'not there'} /> <b>{name}</b>{' '}
+      <StatusBadge state={state} text={Detected ? state : 'not detected'} /> <b>{name}</b>{' '}
       {!Healthy && <span className="quiet">{HealthDescription}</span>}
     </li>
   )
@@ -106,7 +111,7 @@ function Events({ node }: { readonly node: Node }) {
       {events.map(({ Message, Subsystem, Timestamp, Details, CreateIndex }, index) => (
         <li key={`${CreateIndex} ${index}`} className="tone-idle">
           <span className="timeline-when">
-            <Ago date={dateOfText(Timestamp)} />
+            <RelativeTime date={dateFromText(Timestamp)} />
           </span>
           <span className="timeline-what">
             {Message} <span className="tag">{Subsystem}</span>
@@ -121,5 +126,51 @@ function Events({ node }: { readonly node: Node }) {
         </li>
       ))}
     </ol>
+  )
+}
+
+/** The measuring interval of nodes. */
+const POLL_INTERVAL_MS = 2_000
+
+/** CPU and memory usage of the machine; empty if its agent cannot be reached. */
+function NodeUsage({ node }: { readonly node: Node }) {
+  const { data } = useApiQuery(
+    ['node-usage', node.ID],
+    (api, signal) => api.v1.readClientStats({ query: { node_id: node.ID }, signal }),
+    { pollIntervalMs: POLL_INTERVAL_MS },
+  )
+  if (data === undefined) return null
+  return <Charts node={node} usage={data} />
+}
+
+function Charts({ node, usage }: { readonly node: Node; readonly usage: HostUsage }) {
+  const { Memory, CPUTicksConsumed, Timestamp } = usage
+  const { CpuShares } = node.NodeResources.Cpu
+  const samples = useSamples(Timestamp / 1e9, [
+    CPUTicksConsumed,
+    CpuShares,
+    Memory.Used,
+    Memory.Total,
+  ])
+  const [times = [], cpu = [], cpuCapacity = [], memory = [], memoryCapacity = []] = samples
+  return (
+    <div className="charts">
+      <Panel title={`CPU: ${Math.round(CPUTicksConsumed)} of ${CpuShares} MHz`}>
+        <Chart
+          label="CPU used by the machine, in MHz, over the last minutes"
+          data={[times, cpu, cpuCapacity]}
+          seriesNames={['Used', 'Capacity']}
+          format={(value) => String(Math.round(value))}
+        />
+      </Panel>
+      <Panel title={`Memory: ${formatBytes(Memory.Used)} of ${formatBytes(Memory.Total)}`}>
+        <Chart
+          label="Memory used by the machine over the last minutes"
+          data={[times, memory, memoryCapacity]}
+          seriesNames={['Used', 'Capacity']}
+          format={formatBytes}
+        />
+      </Panel>
+    </div>
   )
 }

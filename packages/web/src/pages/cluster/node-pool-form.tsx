@@ -1,56 +1,61 @@
 import { SCHEDULER_ALGORITHMS, type NodePool } from '@reeve/contract'
 import { useState } from 'react'
-import { mayMakePool, nodePoolCan } from '../../actions/node-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
+import { createPoolDisabledReason, nodePoolDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 
 interface NodePoolFormProps {
-  /** Undefined makes a new one. */
+  /** The edited node pool; undefined to create one. */
   readonly pool: NodePool | undefined
   readonly onClose: () => void
 }
 
-const OF_REGION = ''
+const REGION_DEFAULT = ''
 
-/** A pool, and how jobs are placed in it. */
+/** The dialog to create or edit a node pool. */
 export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [name, setName] = useState(pool?.Name ?? '')
   const [description, setDescription] = useState(pool?.Description ?? '')
-  const kept = pool?.SchedulerConfiguration ?? null
-  const [algorithm, setAlgorithm] = useState(kept?.SchedulerAlgorithm ?? OF_REGION)
-  const refusal =
-    (pool === undefined ? mayMakePool(rights) : undefined) ??
-    (name.trim() === '' ? 'Enter a name.' : nodePoolCan.write(name.trim(), rights))
-  const write = async () => {
-    const own = { MemoryOversubscriptionEnabled: null, ...kept, SchedulerAlgorithm: algorithm }
-    const isOwn = algorithm !== OF_REGION || own.MemoryOversubscriptionEnabled !== null
+  const current = pool?.SchedulerConfiguration ?? null
+  const [algorithm, setAlgorithm] = useState(current?.SchedulerAlgorithm ?? REGION_DEFAULT)
+  const disabledReason =
+    (pool === undefined ? createPoolDisabledReason(permissions) : undefined) ??
+    (name.trim() === '' ? 'Enter a name.' : nodePoolDisabledReason.write(name.trim(), permissions))
+  const save = async () => {
+    const configuration = {
+      MemoryOversubscriptionEnabled: null,
+      ...current,
+      SchedulerAlgorithm: algorithm,
+    }
+    const hasOverrides =
+      algorithm !== REGION_DEFAULT || configuration.MemoryOversubscriptionEnabled !== null
     const body = {
       ...pool,
       Name: name.trim(),
       Description: description,
-      SchedulerConfiguration: isOwn ? own : null,
+      SchedulerConfiguration: hasOverrides ? configuration : null,
     }
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
         await api.v1.writeNodePool({ body })
         return true
       },
-      done: `The node pool ${body.Name} is stored.`,
+      successMessage: `The node pool ${body.Name} is saved.`,
     })
-    if (done !== undefined && pool === undefined) navigate(paths.nodePool(body.Name))
-    return done !== undefined
+    if (result !== undefined && pool === undefined) navigate(paths.nodePool(body.Name))
+    return result !== undefined
   }
   return (
     <FormDialog
       title={pool === undefined ? 'New node pool' : `Edit ${pool.Name}`}
-      action="Store"
-      refusal={refusal}
-      onSubmit={write}
+      action="Save"
+      disabledReason={disabledReason}
+      onSubmit={save}
       onClose={onClose}
     >
       {pool === undefined && (
@@ -63,11 +68,11 @@ export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
       )}
       <TextField label="Description" isOptional value={description} onChange={setDescription} />
       <ChoiceField<string>
-        label="Places by"
+        label="Scheduler algorithm"
         value={algorithm}
         onChange={setAlgorithm}
-        choices={[OF_REGION, ...SCHEDULER_ALGORITHMS]}
-        textOf={(one) => (one === OF_REGION ? 'the way of the region' : one)}
+        choices={[REGION_DEFAULT, ...SCHEDULER_ALGORITHMS]}
+        textOf={(one) => (one === REGION_DEFAULT ? 'region default' : one)}
       />
     </FormDialog>
   )

@@ -1,15 +1,14 @@
 import type { NodePool } from '@reeve/contract'
 import { useState } from 'react'
-import { mayMakePool } from '../../actions/node-can.ts'
-import { useList } from '../../data/use-list.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
+import { createPoolDisabledReason } from '../../permissions/cluster.ts'
+import { useCursorList } from '../../data/lists.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { PageHeader } from '../../components/page.tsx'
+import { SearchField } from '../../components/filters.tsx'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
@@ -21,10 +20,10 @@ const COLUMNS: readonly Column<NodePool>[] = [
   { id: 'description', head: 'Description', cell: ({ Description }) => Description || '–' },
   {
     id: 'algorithm',
-    head: 'Places by',
+    head: 'Scheduler algorithm',
     width: '16%',
     isExtra: true,
-    cell: ({ SchedulerConfiguration: own }) => own?.SchedulerAlgorithm || 'the region’s way',
+    cell: ({ SchedulerConfiguration: own }) => own?.SchedulerAlgorithm || 'region default',
   },
   {
     id: 'meta',
@@ -38,23 +37,28 @@ const COLUMNS: readonly Column<NodePool>[] = [
   },
 ]
 
-/** Nodes that jobs name together. */
+/** The list of node pools. */
 export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
-  const { rights } = useSession()
-  const [isMaking, setMaking] = useState(false)
+  const { permissions } = useSession()
+  const [isCreating, setCreating] = useState(false)
   const prefix = search.get('q') ?? ''
-  const list = useList(
+  const list = useCursorList(
     ['node-pools', prefix],
-    ({ api, signal, page }) => api.v1.listNodePools({ query: { ...page, prefix }, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listNodePools({ query: { ...pageQuery, prefix }, signal }),
     { watches: [{ topic: 'NodePool' }] },
   )
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Node pools"
         lead="Groups of nodes. Each node belongs to one pool, and each job runs in one."
         actions={
-          <ActionButton kind="primary" refusal={mayMakePool(rights)} onAct={() => setMaking(true)}>
+          <ActionButton
+            kind="primary"
+            disabledReason={createPoolDisabledReason(permissions)}
+            onAction={() => setCreating(true)}
+          >
             New node pool…
           </ActionButton>
         }
@@ -81,11 +85,11 @@ export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
           </EmptyState>
         }
       />
-      <CommandLine
+      <CliAndApiPanel
         cli="reeve node pool list"
         call={{ path: '/v1/node/pools', query: { prefix } }}
       />
-      {isMaking && <NodePoolForm pool={undefined} onClose={() => setMaking(false)} />}
+      {isCreating && <NodePoolForm pool={undefined} onClose={() => setCreating(false)} />}
     </>
   )
 }

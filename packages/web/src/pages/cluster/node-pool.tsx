@@ -1,22 +1,18 @@
 import type { JobStub, NodePool } from '@reeve/contract'
 import { useState } from 'react'
-import { nodePoolCan } from '../../actions/node-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useList } from '../../data/use-list.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS, nodeCommand } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
+import { nodePoolDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useCursorList } from '../../data/lists.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { FIRST_COMMANDS, nodeCommand, quoteShellArg } from '../../commands.ts'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, PageHeader, Panel, Tabs } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { ALL_NAMESPACES, NODE_POOL_TABS, paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
@@ -25,11 +21,11 @@ import '../../style/cluster.css'
 import { nodeColumns } from './node-columns.tsx'
 import { NodePoolForm } from './node-pool-form.tsx'
 
-/** A pool: how jobs are placed in it, its nodes, and the jobs that name it. */
+/** A node pool with its scheduler configuration, nodes and jobs. */
 export function NodePoolPage({ params, search }: PageProps<'/node-pools/:poolName'>) {
   const name = params.poolName
   const tab = NODE_POOL_TABS.find((one) => one === search.get('tab')) ?? 'nodes'
-  const pool = useRead(
+  const pool = useApiQuery(
     ['node-pool', name],
     (api, signal) => api.v1.readNodePool({ params: { pool_name: name }, signal }),
     { watches: [{ topic: 'NodePool', key: name }] },
@@ -42,19 +38,19 @@ export function NodePoolPage({ params, search }: PageProps<'/node-pools/:poolNam
     >
       {(data) => (
         <>
-          <PageHead
+          <PageHeader
             title={data.Name}
             crumbs={[{ text: 'Node pools', href: paths.nodePools() }]}
             lead={data.Description === '' ? undefined : data.Description}
             actions={<PoolActions pool={data} />}
           />
           <Panel title="About">
-            <Facts facts={factsOf(data)} />
+            <DescriptionList facts={poolFacts(data)} />
           </Panel>
           <Tabs label="Parts of the node pool" current={tab} tabs={tabsOf(name)} />
           {tab === 'nodes' ? <PoolNodes pool={name} /> : <PoolJobs pool={name} />}
-          <CommandLine
-            cli={`reeve node pool ${tab} ${quoted(name)}`}
+          <CliAndApiPanel
+            cli={`reeve node pool ${tab} ${quoteShellArg(name)}`}
             call={{ path: `/v1/node/pool/${encodeURIComponent(name)}/${tab}` }}
           />
         </>
@@ -73,23 +69,28 @@ function tabsOf(name: string) {
   }))
 }
 
-function factsOf({ SchedulerConfiguration: own, Meta }: NodePool) {
-  const mayOverbook = own?.MemoryOversubscriptionEnabled ?? null
+function poolFacts({ SchedulerConfiguration: own, Meta }: NodePool) {
+  const allowsOversubscription = own?.MemoryOversubscriptionEnabled ?? null
   return [
-    { name: 'Places by', value: own?.SchedulerAlgorithm || 'the way of the region' },
+    { name: 'Scheduler algorithm', value: own?.SchedulerAlgorithm || 'region default' },
     {
       name: 'Memory oversubscription',
-      value: mayOverbook === null ? 'as in the region' : mayOverbook ? 'allowed' : 'not allowed',
+      value:
+        allowsOversubscription === null
+          ? 'region default'
+          : allowsOversubscription
+            ? 'allowed'
+            : 'not allowed',
     },
     ...Object.entries(Meta ?? {}).map(([name, value]) => ({ name: `Meta ${name}`, value })),
   ]
 }
 
 function PoolNodes({ pool }: { readonly pool: string }) {
-  const list = useList(
+  const list = useCursorList(
     ['node-pool-nodes', pool],
-    ({ api, signal, page }) =>
-      api.v1.listNodePoolNodes({ params: { pool_name: pool }, query: page, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listNodePoolNodes({ params: { pool_name: pool }, query: pageQuery, signal }),
     { watches: [{ topic: 'Node' }] },
   )
   return (
@@ -103,7 +104,7 @@ function PoolNodes({ pool }: { readonly pool: string }) {
       empty={
         <EmptyState title="No nodes" command={nodeCommand(window.location.origin)}>
           <p>
-            A node comes into a pool by the configuration of its agent:{' '}
+            The configuration of an agent assigns its node to a pool:{' '}
             <code>client {`{ node_pool = "${pool}" }`}</code>.
           </p>
         </EmptyState>
@@ -118,7 +119,7 @@ const JOB_COLUMNS: readonly Column<JobStub>[] = [
     id: 'status',
     head: 'Status',
     width: '120px',
-    cell: ({ Status }) => <StateBadge state={Status} />,
+    cell: ({ Status }) => <StatusBadge state={Status} />,
   },
   { id: 'type', head: 'Type', width: '120px', isExtra: true, cell: ({ Type }) => Type },
   {
@@ -139,12 +140,12 @@ const JOB_COLUMNS: readonly Column<JobStub>[] = [
 ]
 
 function PoolJobs({ pool }: { readonly pool: string }) {
-  const list = useList(
+  const list = useCursorList(
     ['node-pool-jobs', pool],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v1.listNodePoolJobs({
         params: { pool_name: pool },
-        query: { ...page, namespace: ALL_NAMESPACES },
+        query: { ...pageQuery, namespace: ALL_NAMESPACES },
         signal,
       }),
     { watches: [{ topic: 'Job' }] },
@@ -169,8 +170,8 @@ function PoolJobs({ pool }: { readonly pool: string }) {
 }
 
 function PoolActions({ pool }: { readonly pool: NodePool }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const [isEditing, setEditing] = useState(false)
   const { Name } = pool
@@ -178,21 +179,28 @@ function PoolActions({ pool }: { readonly pool: NodePool }) {
     const title = `Delete the node pool ${Name}?`
     const body = 'Only a pool without nodes and live jobs is deleted.'
     if (!(await confirm({ title, body, action: 'Delete the pool', isDangerous: true }))) return
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
         await api.v1.deleteNodePool({ params: { pool_name: Name } })
         return true
       },
-      done: `${Name} is deleted.`,
+      successMessage: `${Name} is deleted.`,
     })
-    if (done !== undefined) navigate(paths.nodePools())
+    if (result !== undefined) navigate(paths.nodePools())
   }
   return (
     <>
-      <ActionButton refusal={nodePoolCan.write(Name, rights)} onAct={() => setEditing(true)}>
+      <ActionButton
+        disabledReason={nodePoolDisabledReason.write(Name, permissions)}
+        onAction={() => setEditing(true)}
+      >
         Edit…
       </ActionButton>
-      <ActionButton kind="danger" refusal={nodePoolCan.destroy(Name, rights)} onAct={remove}>
+      <ActionButton
+        kind="danger"
+        disabledReason={nodePoolDisabledReason.destroy(Name, permissions)}
+        onAction={remove}
+      >
         Delete…
       </ActionButton>
       {isEditing && <NodePoolForm pool={pool} onClose={() => setEditing(false)} />}

@@ -1,6 +1,6 @@
 import type { Node } from '@reeve/contract'
 
-/** One word for how a node does: what keeps work away from it comes before that it is ready. */
+/** Combines status, drain and eligibility into one state: `ready` means schedulable. */
 export function nodeState(node: Pick<Node, 'Status' | 'Drain' | 'SchedulingEligibility'>): string {
   if (node.Status !== 'ready') return node.Status
   if (node.Drain) return 'draining'
@@ -21,7 +21,7 @@ export type NodeStateName = keyof typeof NODE_FILTERS
 // The table has the keys of the type; Object.keys only forgets that.
 export const NODE_STATES = Object.keys(NODE_FILTERS) as readonly NodeStateName[]
 
-/** Names by part of them; an expression of the API as it is. */
+/** Builds a filter: plain text matches names, expressions are passed through. */
 export function nodeFilter(text: string, state: NodeStateName | undefined): string | undefined {
   const isExpression = /[=<>]|\b(?:contains|matches|in|is|not)\b/.test(text)
   const byName = isExpression ? `(${text})` : `Name contains ${JSON.stringify(text)}`

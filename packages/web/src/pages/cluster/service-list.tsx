@@ -1,11 +1,11 @@
-import { useRead } from '../../data/use-read.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
     width: '160px',
     cell: ({ instances, failing }) =>
       failing > 0 ? (
-        <StateBadge state="unhealthy" text={`${failing} of ${instances} failing`} />
+        <StatusBadge state="unhealthy" text={`${failing} of ${instances} failing`} />
       ) : (
         instances
       ),
@@ -40,17 +40,17 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
   },
 ]
 
-/** Where the tasks of jobs are reached, by name. */
+/** The list of services. */
 export function ServiceListPage({ search }: PageProps<'/services'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
-  const services = useRead(
+  const services = useApiQuery(
     ['services', namespace],
     (api, signal) => api.v1.listServices({ query: { namespace }, signal }),
     { watches: [{ topic: 'Service', namespace }] },
   )
   return (
     <>
-      <PageHead title="Services" lead="Names under which tasks are reached." />
+      <PageHeader title="Services" lead="Names under which tasks are reached." />
       <QueryView query={services} what="the services">
         {(lists) => (
           <DataTable
@@ -78,8 +78,8 @@ export function ServiceListPage({ search }: PageProps<'/services'>) {
           />
         )}
       </QueryView>
-      <CommandLine
-        cli={`reeve service list --namespace ${quoted(namespace)}`}
+      <CliAndApiPanel
+        cli={`reeve service list --namespace ${quoteShellArg(namespace)}`}
         call={{ path: '/v1/services', query: { namespace } }}
       />
     </>

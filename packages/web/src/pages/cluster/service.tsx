@@ -1,16 +1,16 @@
 import { checksText, type ServiceRegistration } from '@reeve/contract'
-import { accessCan } from '../../actions/access-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { accessDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
         '–'
       ) : (
         <>
-          <StateBadge
+          <StatusBadge
             state={Checks.Failing > 0 ? 'unhealthy' : Checks.Pending > 0 ? 'pending' : 'healthy'}
             text={checksText(Checks)}
           />{' '}
@@ -74,14 +74,14 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
     isExtra: true,
     cell: ({ Tags }) => (Tags ?? []).join(', ') || '–',
   },
-  { id: 'do', head: 'Do', width: '112px', cell: (one) => <Remove registration={one} /> },
+  { id: 'do', head: 'Do', width: '112px', cell: (one) => <RemoveButton registration={one} /> },
 ]
 
-/** The instances of one service. */
+/** A service and its instances. */
 export function ServicePage({ params, search }: PageProps<'/services/:serviceName'>) {
   const name = params.serviceName
   const namespace = search.get('namespace') ?? 'default'
-  const instances = useRead(
+  const instances = useApiQuery(
     ['service', namespace, name],
     (api, signal) =>
       api.v1.readService({ params: { service_name: name }, query: { namespace }, signal }),
@@ -89,7 +89,7 @@ export function ServicePage({ params, search }: PageProps<'/services/:serviceNam
   )
   return (
     <>
-      <PageHead
+      <PageHeader
         title={name}
         crumbs={[{ text: 'Services', href: paths.services({ namespace }) }]}
         aside={<span className="tag">namespace {namespace}</span>}
@@ -102,42 +102,45 @@ export function ServicePage({ params, search }: PageProps<'/services/:serviceNam
             rows={list}
             keyOf={({ ID }) => ID}
             empty={
-              <EmptyState title="No instance is registered" command={`reeve service info ${name}`}>
-                <p>They come when tasks of the service start and go when they end.</p>
+              <EmptyState title="No instances" command={`reeve service info ${name}`}>
+                <p>Instances are registered while tasks of the service run.</p>
               </EmptyState>
             }
           />
         )}
       </QueryView>
-      <CommandLine
-        cli={`reeve service info --namespace ${quoted(namespace)} ${quoted(name)}`}
+      <CliAndApiPanel
+        cli={`reeve service info --namespace ${quoteShellArg(namespace)} ${quoteShellArg(name)}`}
         call={{ path: `/v1/service/${encodeURIComponent(name)}`, query: { namespace } }}
       />
     </>
   )
 }
 
-function Remove({ registration }: { readonly registration: ServiceRegistration }) {
-  const { rights } = useSession()
-  const act = useAct()
+function RemoveButton({ registration }: { readonly registration: ServiceRegistration }) {
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { ID, ServiceName, Namespace: namespace, Address, Port } = registration
   const remove = async () => {
     const title = `Remove ${Address}:${Port}?`
-    const body = 'For an instance that is gone. One that still runs registers again.'
+    const body = 'Only for stale instances: a running one registers again.'
     if (!(await confirm({ title, body, action: 'Remove it', isDangerous: true }))) return
-    await act({
+    await callApi({
       call: (api) =>
         api.v1.deleteServiceRegistration({
           params: { service_name: ServiceName, registration_id: ID },
           query: { namespace },
         }),
-      done: 'The registration is removed.',
+      successMessage: 'The registration is removed.',
     })
   }
   return (
     <span className="row task-controls">
-      <ActionButton refusal={accessCan.deleteRegistration(namespace, rights)} onAct={remove}>
+      <ActionButton
+        disabledReason={accessDisabledReason.deleteRegistration(namespace, permissions)}
+        onAction={remove}
+      >
         Remove…
       </ActionButton>
     </span>

@@ -1,39 +1,39 @@
-/** Something that is drawn as a box whose width is what it has. */
-export interface Sized {
+/** A node that is drawn as a box; its width is its capacity. */
+export interface SizedNode {
   readonly id: string
-  /** Nodes of one group stand together under its name. */
+  /** Nodes of one group are drawn under one heading. */
   readonly group: string
   readonly capacity: number
 }
 
-export interface Box {
-  /** In the list of nodes. */
+export interface NodeBox {
+  /** Index in the list of nodes. */
   readonly index: number
   readonly x: number
   readonly y: number
   readonly width: number
 }
 
-export interface GroupHead {
+export interface GroupHeading {
   readonly text: string
   readonly y: number
 }
 
 export interface Layout {
-  /** In the order of reading: row by row. */
-  readonly boxes: readonly Box[]
-  readonly heads: readonly GroupHead[]
+  /** Row by row. */
+  readonly boxes: readonly NodeBox[]
+  readonly headings: readonly GroupHeading[]
   readonly height: number
   readonly boxHeight: number
-  /** Whether there is room for names. */
+  /** Whether boxes are high enough for names. */
   readonly hasNames: boolean
 }
 
-const HEAD_PX = 28
+const HEADING_PX = 28
 const GAP_PX = 4
 const WIDTH_PX_MIN = 8
 
-/** The fewer nodes there are, the more room each gets: up to, width of the largest, height. */
+/** Box sizes: maximum number of nodes, width of the largest box, height. */
 const SCALES = [
   { nodes: 6, width: 960, height: 56 },
   { nodes: 60, width: 300, height: 44 },
@@ -41,37 +41,37 @@ const SCALES = [
   { nodes: Infinity, width: 48, height: 16 },
 ] as const
 
-/** From left to right and from top to bottom; the same nodes give the same picture. */
-export function layoutOf(nodes: readonly Sized[], width: number): Layout {
+/** Arranges the boxes in rows; equal nodes give an equal layout. */
+export function computeLayout(nodes: readonly SizedNode[], width: number): Layout {
   const scale = SCALES.find((one) => nodes.length <= one.nodes) ?? SCALES[3]
-  const largest = Math.max(1, ...groupsOf(nodes).map(([, list]) => largestOf(nodes, list)))
+  const largest = Math.max(1, ...groupsOf(nodes).map(([, list]) => largestCapacity(nodes, list)))
   const perUnit = Math.min(scale.width, width) / largest
-  const boxes: Box[] = []
-  const heads: GroupHead[] = []
+  const boxes: NodeBox[] = []
+  const headings: GroupHeading[] = []
   let y = 0
   for (const [text, list] of groupsOf(nodes)) {
-    heads.push({ text, y })
-    y += HEAD_PX
+    headings.push({ text, y })
+    y += HEADING_PX
     let x = 0
     for (const index of list) {
-      const wide = Math.max(WIDTH_PX_MIN, (nodes[index]?.capacity ?? 0) * perUnit)
-      if (x > 0 && x + wide > width) {
+      const boxWidth = Math.max(WIDTH_PX_MIN, (nodes[index]?.capacity ?? 0) * perUnit)
+      if (x > 0 && x + boxWidth > width) {
         x = 0
         y += scale.height + GAP_PX
       }
-      boxes.push({ index, x, y, width: wide })
-      x += wide + GAP_PX
+      boxes.push({ index, x, y, width: boxWidth })
+      x += boxWidth + GAP_PX
     }
     y += scale.height + GAP_PX * 3
   }
-  return { boxes, heads, height: y, boxHeight: scale.height, hasNames: scale.height >= 32 }
+  return { boxes, headings, height: y, boxHeight: scale.height, hasNames: scale.height >= 32 }
 }
 
-function largestOf(nodes: readonly Sized[], list: readonly number[]): number {
+function largestCapacity(nodes: readonly SizedNode[], list: readonly number[]): number {
   return list.reduce((most, index) => Math.max(most, nodes[index]?.capacity ?? 0), 0)
 }
 
-function groupsOf(nodes: readonly Sized[]): readonly (readonly [string, readonly number[]])[] {
+function groupsOf(nodes: readonly SizedNode[]): readonly (readonly [string, readonly number[]])[] {
   const groups = new Map<string, number[]>()
   for (const [index, { group }] of nodes.entries()) {
     const list = groups.get(group)
@@ -81,8 +81,8 @@ function groupsOf(nodes: readonly Sized[]): readonly (readonly [string, readonly
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** The boxes that are seen between two heights. They are in order, so the search is short. */
-export function boxesBetween(layout: Layout, from: number, to: number): readonly Box[] {
+/** Returns the boxes between two heights, by binary search. */
+export function boxesBetween(layout: Layout, from: number, to: number): readonly NodeBox[] {
   const { boxes, boxHeight } = layout
   let low = 0
   let high = boxes.length
@@ -96,14 +96,14 @@ export function boxesBetween(layout: Layout, from: number, to: number): readonly
   return boxes.slice(low, end)
 }
 
-/** The place in `boxes` of the one at a point; -1 when there is none. */
-export function boxAt(layout: Layout, x: number, y: number): number {
+/** Returns the index in `boxes` of the box at a point; -1 if there is none. */
+export function boxIndexAt(layout: Layout, x: number, y: number): number {
   const [first] = boxesBetween(layout, y, y)
   if (first === undefined) return -1
-  for (let place = layout.boxes.indexOf(first); place < layout.boxes.length; place++) {
-    const box = layout.boxes[place]
+  for (let boxIndex = layout.boxes.indexOf(first); boxIndex < layout.boxes.length; boxIndex++) {
+    const box = layout.boxes[boxIndex]
     if (box === undefined || box.y > y) return -1
-    if (x >= box.x && x <= box.x + box.width && y <= box.y + layout.boxHeight) return place
+    if (x >= box.x && x <= box.x + box.width && y <= box.y + layout.boxHeight) return boxIndex
   }
   return -1
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TopologyLoad } from '@reeve/contract'
-import { TopologyModel, totalsOf } from './topology-model.ts'
+import { TopologyModel, nodeTotals } from './topology-model.ts'
 
 function aLoad(fields: Partial<TopologyLoad> = {}): TopologyLoad {
   return {
@@ -33,16 +33,16 @@ test('what lies on the nodes is added up, of each and of all', () => {
   const model = new TopologyModel()
   model.setNode(aNode('n1', 'dc1', [aLoad(), aLoad({ ClientStatus: 'pending', Count: 1 })]))
   model.setNode(aNode('n2', 'dc1', [aLoad({ MemoryMB: 32, Count: 10 })]))
-  assert.deepEqual(model.totals('cpu'), { taken: 1_300, count: 13, has: 8_000 })
+  assert.deepEqual(model.totals('cpu'), { allocated: 1_300, count: 13, capacity: 8_000 })
   const node = model.node('n1') ?? assert.fail()
-  assert.deepEqual(totalsOf(node, 'memory'), { taken: 192, count: 3 })
+  assert.deepEqual(nodeTotals(node, 'memory'), { allocated: 192, count: 3 })
 })
 
 test('a node that is read again replaces what was known of it', () => {
   const model = new TopologyModel()
   model.setNode(aNode('n1', 'dc1', [aLoad()]))
   model.setNode(aNode('n1'))
-  assert.deepEqual(model.totals('cpu'), { taken: 0, count: 0, has: 4_000 })
+  assert.deepEqual(model.totals('cpu'), { allocated: 0, count: 0, capacity: 4_000 })
   model.deleteNode('n1')
   assert.equal(model.nodeCount, 0)
 })

@@ -1,14 +1,19 @@
-import type { ClientStatus, TopologyLoad, TopologyNode as NodeRecord } from '@reeve/contract'
+import type {
+  AllocationStub,
+  ClientStatus,
+  TopologyLoad,
+  TopologyNode as NodeRecord,
+} from '@reeve/contract'
 import type { Dimension } from '../../paths.ts'
 import { nodeState } from './node-state.ts'
-import type { Sized } from './topology-layout.ts'
+import type { SizedNode } from './topology-layout.ts'
 
 type Amounts = Readonly<Record<Dimension, number>>
 
-/** Allocations that look alike: as many bars of one size and colour. */
+/** Allocations with equal status and resources, drawn as equal bars. */
 export interface TopologyBars {
   readonly status: ClientStatus
-  readonly takes: Amounts
+  readonly usage: Amounts
   readonly count: number
 }
 
@@ -18,15 +23,15 @@ export interface TopologyNode {
   readonly datacenter: string
   readonly pool: string
   readonly state: string
-  readonly has: Amounts
-  /** In the order in which they are drawn. */
+  readonly capacity: Amounts
+  /** In drawing order. */
   readonly bars: readonly TopologyBars[]
 }
 
-/** The nodes and what lies on them. Which allocation a bar is, is asked when it is looked at. */
+/** The nodes and the load on them. The allocation of a bar is loaded on selection. */
 export class TopologyModel {
   readonly #nodes = new Map<string, TopologyNode>()
-  /** In order; undefined when a node has changed since. */
+  /** Sorted nodes; undefined after a change. */
   #sorted: readonly TopologyNode[] | undefined
 
   get nodeCount(): number {
@@ -41,8 +46,8 @@ export class TopologyModel {
       datacenter: node.Datacenter,
       pool: node.NodePool,
       state: nodeState(node),
-      has: { cpu: node.CPU, memory: node.MemoryMB },
-      bars: node.Loads.map(barsOf),
+      capacity: { cpu: node.CPU, memory: node.MemoryMB },
+      bars: node.Loads.map(toBars),
     })
   }
 
@@ -55,48 +60,85 @@ export class TopologyModel {
     return this.#nodes.get(id)
   }
 
-  /** By datacenter, pool and name, so that the picture stays the same. */
+  /** Returns the nodes by datacenter, pool and name: a stable order. */
   nodes(): readonly TopologyNode[] {
-    this.#sorted ??= sorted([...this.#nodes.values()])
+    this.#sorted ??= sortNodes([...this.#nodes.values()])
     return this.#sorted
   }
 
-  /** What all allocations take, how many they are, and what all nodes have. */
-  totals(by: Dimension): Totals & { readonly has: number } {
-    let [taken, count, has] = [0, 0, 0]
+  /** Returns the allocated amount, the number of allocations and the capacity of all nodes. */
+  totals(dimension: Dimension): Totals & { readonly capacity: number } {
+    let [allocated, count, capacity] = [0, 0, 0]
     for (const node of this.#nodes.values()) {
-      const here = totalsOf(node, by)
-      taken += here.taken
-      count += here.count
-      has += node.has[by]
+      const totals = nodeTotals(node, dimension)
+      allocated += totals.allocated
+      count += totals.count
+      capacity += node.capacity[dimension]
     }
-    return { taken, count, has }
+    return { allocated, count, capacity }
   }
 }
 
 interface Totals {
-  readonly taken: number
+  readonly allocated: number
   readonly count: number
 }
 
-export function totalsOf({ bars }: TopologyNode, by: Dimension): Totals {
+export function nodeTotals({ bars }: TopologyNode, dimension: Dimension): Totals {
   return {
-    taken: bars.reduce((sum, { takes, count }) => sum + takes[by] * count, 0),
+    allocated: bars.reduce((sum, { usage, count }) => sum + usage[dimension] * count, 0),
     count: bars.reduce((sum, { count }) => sum + count, 0),
   }
 }
 
-function barsOf({ ClientStatus, CPU, MemoryMB, Count }: TopologyLoad): TopologyBars {
-  return { status: ClientStatus, takes: { cpu: CPU, memory: MemoryMB }, count: Count }
+function toBars({ ClientStatus, CPU, MemoryMB, Count }: TopologyLoad): TopologyBars {
+  return { status: ClientStatus, usage: { cpu: CPU, memory: MemoryMB }, count: Count }
 }
 
-function sorted(nodes: readonly TopologyNode[]): readonly TopologyNode[] {
+function sortNodes(nodes: readonly TopologyNode[]): readonly TopologyNode[] {
   const key = ({ datacenter, pool, name, id }: TopologyNode) =>
     [datacenter, pool, name, id].join('\n')
   const keyed = nodes.map((node) => [key(node), node] as const)
   return keyed.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, node]) => node)
 }
 
-export function sizedBy(nodes: readonly TopologyNode[], by: Dimension): readonly Sized[] {
-  return nodes.map(({ id, datacenter, has }) => ({ id, group: datacenter, capacity: has[by] }))
+export function toSizedNodes(
+  nodes: readonly TopologyNode[],
+  dimension: Dimension,
+): readonly SizedNode[] {
+  return nodes.map(({ id, datacenter, capacity }) => ({
+    id,
+    group: datacenter,
+    capacity: capacity[dimension],
+  }))
+}
+
+type DrawnAllocation = Pick<AllocationStub, 'ID' | 'Namespace' | 'ClientStatus' | 'Resources'>
+
+const STATUS_ORDER: Readonly<Record<ClientStatus, number>> = {
+  running: 0,
+  pending: 1,
+  unknown: 2,
+  complete: 3,
+  failed: 4,
+  lost: 5,
+}
+
+/** Sorts allocations like `Loads` of the contract's TopologyNode, to map bars to allocations. */
+export function inDrawingOrder<One extends DrawnAllocation>(
+  allocations: readonly One[],
+): readonly One[] {
+  return allocations.toSorted(
+    (a, b) =>
+      compare(a.Namespace, b.Namespace) ||
+      STATUS_ORDER[a.ClientStatus] - STATUS_ORDER[b.ClientStatus] ||
+      (b.Resources?.MemoryMB ?? 0) - (a.Resources?.MemoryMB ?? 0) ||
+      (b.Resources?.CPU ?? 0) - (a.Resources?.CPU ?? 0) ||
+      compare(a.ID, b.ID),
+  )
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ClientStatus } from '@reeve/contract'
 import { test } from 'node:test'
-import { inDrawnOrder } from './topology-order.ts'
+import { inDrawingOrder } from './topology-model.ts'
 
 test('allocations come as their bars are drawn: namespace, status, memory, CPU', () => {
   const one = (ID: string, ClientStatus: ClientStatus, [MemoryMB = 0, CPU = 1]: number[]) => ({
@@ -19,7 +19,7 @@ test('allocations come as their bars are drawn: namespace, status, memory, CPU',
     one('b', 'running', [5]),
   ]
   assert.equal(
-    inDrawnOrder(all)
+    inDrawingOrder(all)
       .map(({ ID }) => ID)
       .join(''),
     'abcdef',

@@ -1,23 +1,23 @@
-import type { Palette } from '../../parts/palette.ts'
+import type { Palette } from '../../components/canvas.ts'
 import type { Dimension } from '../../paths.ts'
-import { boxesBetween, type Box, type Layout } from './topology-layout.ts'
+import { boxesBetween, type NodeBox, type Layout } from './topology-layout.ts'
 import type { TopologyBars, TopologyNode } from './topology-model.ts'
 
 export interface Picture {
   readonly nodes: readonly TopologyNode[]
   readonly layout: Layout
-  readonly by: Dimension
+  readonly dimension: Dimension
   readonly selection: Selection | undefined
 }
 
-/** What was pointed at: a node, or also one of its bars, counted from the left. */
+/** The selected node and, if any, the index of its selected bar from the left. */
 export interface Selection {
   readonly nodeId: string
-  readonly bar: number | undefined
+  readonly barIndex: number | undefined
 }
 
-/** What is seen of the picture. */
-export interface Window {
+/** The visible part of the drawing. */
+export interface Viewport {
   readonly top: number
   readonly width: number
   readonly height: number
@@ -27,14 +27,18 @@ export interface Window {
 const NAME_PX = 16
 const PAD_PX = 2
 
-export function drawTopology(canvas: HTMLCanvasElement, picture: Picture, seen: Window): void {
-  const { top, width, height, palette } = seen
+export function drawTopology(
+  canvas: HTMLCanvasElement,
+  picture: Picture,
+  viewport: Viewport,
+): void {
+  const { top, width, height, palette } = viewport
   const ratio = window.devicePixelRatio
-  const wide = Math.round(width * ratio)
-  const high = Math.round(height * ratio)
-  if (canvas.width !== wide || canvas.height !== high) {
-    canvas.width = wide
-    canvas.height = high
+  const pixelWidth = Math.round(width * ratio)
+  const pixelHeight = Math.round(height * ratio)
+  if (canvas.width !== pixelWidth || canvas.height !== pixelHeight) {
+    canvas.width = pixelWidth
+    canvas.height = pixelHeight
     canvas.style.width = `${width}px`
     canvas.style.height = `${height}px`
   }
@@ -45,47 +49,47 @@ export function drawTopology(canvas: HTMLCanvasElement, picture: Picture, seen: 
   context.font = '600 12px system-ui, sans-serif'
   context.textBaseline = 'middle'
   context.fillStyle = palette.quiet
-  for (const { text, y } of picture.layout.heads)
+  for (const { text, y } of picture.layout.headings)
     if (y + 28 >= top && y <= top + height) context.fillText(text, 1, y + 14)
   for (const box of boxesBetween(picture.layout, top, top + height))
     drawBox(context, picture, { box, palette })
 }
 
-interface Drawn {
-  readonly box: Box
+interface DrawnBox {
+  readonly box: NodeBox
   readonly palette: Palette
 }
 
-function drawBox(context: CanvasRenderingContext2D, picture: Picture, drawn: Drawn): void {
-  const { box, palette } = drawn
+function drawBox(context: CanvasRenderingContext2D, picture: Picture, drawnBox: DrawnBox): void {
+  const { box, palette } = drawnBox
   const { layout, nodes, selection } = picture
   const node = nodes[box.index]
   if (node === undefined) return
   const isSelected = selection?.nodeId === node.id
   const { x, y, width } = box
-  const below = layout.hasNames ? NAME_PX : 0
+  const nameHeight = layout.hasNames ? NAME_PX : 0
   context.fillStyle = palette.sunken
   context.fillRect(x, y, width, layout.boxHeight)
-  context.strokeStyle = isSelected ? palette.accent : frameColour(node, palette)
+  context.strokeStyle = isSelected ? palette.accent : borderColour(node, palette)
   context.lineWidth = isSelected ? 2 : 1
-  // Not by colour alone: what takes no work has a broken frame.
+  // Not by colour alone: nodes that accept no work have a dashed border.
   context.setLineDash(node.state === 'ready' ? [] : [4, 3])
   context.strokeRect(x + 0.5, y + 0.5, width - 1, layout.boxHeight - 1)
   context.setLineDash([])
-  if (layout.hasNames) drawName(context, node, drawn)
-  const barY = y + below + PAD_PX
-  const barHeight = layout.boxHeight - below - 2 * PAD_PX
-  for (const { status, from, wide, bar } of placedBars(picture, box)) {
-    // Not by colour alone: only what runs has the whole height.
-    const high = status === 'running' ? barHeight : barHeight / 2
+  if (layout.hasNames) drawName(context, node, drawnBox)
+  const barY = y + nameHeight + PAD_PX
+  const barHeight = layout.boxHeight - nameHeight - 2 * PAD_PX
+  for (const { status, left, barWidth, barIndex } of barRectangles(picture, box)) {
+    // Not by colour alone: only running allocations have the full height.
+    const barDrawnHeight = status === 'running' ? barHeight : barHeight / 2
     context.fillStyle = barColour(status, palette)
-    // Bars keep a line between them while there is room for it.
-    const line = wide > 3 ? 1 : 0
-    context.fillRect(from, barY + barHeight - high, wide - line, high)
-    if (isSelected && selection.bar === bar) {
+    // Wide bars are separated by one pixel.
+    const line = barWidth > 3 ? 1 : 0
+    context.fillRect(left, barY + barHeight - barDrawnHeight, barWidth - line, barDrawnHeight)
+    if (isSelected && selection.barIndex === barIndex) {
       context.strokeStyle = palette.text
       context.lineWidth = 2
-      context.strokeRect(from, barY, Math.max(2, wide - line), barHeight)
+      context.strokeRect(left, barY, Math.max(2, barWidth - line), barHeight)
     }
   }
 }
@@ -95,7 +99,7 @@ function barColour(status: TopologyBars['status'], palette: Palette): string {
   return status === 'pending' ? palette.busy : palette.warn
 }
 
-function frameColour({ state }: TopologyNode, palette: Palette): string {
+function borderColour({ state }: TopologyNode, palette: Palette): string {
   if (state === 'ready') return palette['line-strong']
   return state === 'draining' || state === 'ineligible' ? palette.warn : palette.bad
 }
@@ -103,7 +107,7 @@ function frameColour({ state }: TopologyNode, palette: Palette): string {
 function drawName(
   context: CanvasRenderingContext2D,
   { name, state }: TopologyNode,
-  { box, palette }: Drawn,
+  { box, palette }: DrawnBox,
 ): void {
   context.save()
   context.beginPath()
@@ -115,36 +119,36 @@ function drawName(
   context.restore()
 }
 
-interface PlacedBar {
+interface BarRectangle {
   readonly status: TopologyBars['status']
-  readonly from: number
-  readonly wide: number
-  /** Its number, from the left. */
-  readonly bar: number
+  readonly left: number
+  readonly barWidth: number
+  /** Index of the bar, from the left. */
+  readonly barIndex: number
 }
 
-/** The bars of a node side by side, each as wide as its share of what the node has. */
-function* placedBars({ nodes, by }: Picture, box: Box): Generator<PlacedBar> {
+/** Yields the bars of a node, side by side; widths are shares of its capacity. */
+function* barRectangles({ nodes, dimension }: Picture, box: NodeBox): Generator<BarRectangle> {
   const node = nodes[box.index]
   if (node === undefined) return
   const inner = box.width - 2 * PAD_PX
-  const perUnit = node.has[by] > 0 ? inner / node.has[by] : 0
-  let from = box.x + PAD_PX
-  const end = from + inner
-  let bar = 0
-  for (const { status, takes, count } of node.bars)
+  const perUnit = node.capacity[dimension] > 0 ? inner / node.capacity[dimension] : 0
+  let left = box.x + PAD_PX
+  const end = left + inner
+  let barIndex = 0
+  for (const { status, usage, count } of node.bars)
     for (let i = 0; i < count; i++) {
-      const wide = Math.min(end - from, Math.max(0.5, takes[by] * perUnit))
-      if (wide <= 0) return
-      yield { status, from, wide, bar }
-      from += wide
-      bar += 1
+      const barWidth = Math.min(end - left, Math.max(0.5, usage[dimension] * perUnit))
+      if (barWidth <= 0) return
+      yield { status, left, barWidth, barIndex }
+      left += barWidth
+      barIndex += 1
     }
 }
 
-/** The bar at this place of a box. */
-export function barAt(picture: Picture, box: Box, x: number): number | undefined {
-  for (const { bar, from, wide } of placedBars(picture, box))
-    if (x >= from && x < from + wide) return bar
+/** Returns the index of the bar at a horizontal position in a box. */
+export function barIndexAt(picture: Picture, box: NodeBox, x: number): number | undefined {
+  for (const { barIndex, left, barWidth } of barRectangles(picture, box))
+    if (x >= left && x < left + barWidth) return barIndex
   return undefined
 }

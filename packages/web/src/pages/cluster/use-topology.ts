@@ -8,96 +8,96 @@ import { TopologyModel } from './topology-model.ts'
 
 export interface Topology {
   readonly model: TopologyModel
-  /** Another number after every change: what is drawn from the model is drawn anew. */
+  /** Increases with every change of the model. */
   readonly version: number
   readonly isLoading: boolean
   readonly error: unknown
 }
 
-/** The first page is what is seen at first; a server that counts for the first time is slow. */
-const FIRST_PAGE = 250
-const NODES_PER_PAGE = 1_000
-/** Ids in one address. */
+/** The first page is small, because the first request to a server is slow. */
+const FIRST_PAGE_SIZE = 250
+const PAGE_SIZE = 1_000
+/** Maximum number of IDs in one URL. */
 const NODES_PER_REFRESH = 100
-/** Changed nodes are read again this often at most. */
+/** Minimum time between two refreshes of changed nodes. */
 const REFRESH_MS = 1_000
 const POLL_MS = 15_000
 
-/** The nodes with what lies on them, page by page; afterwards only the nodes that change. */
+/** Loads all nodes with their load page by page, and then only changed nodes. */
 export function useTopology(): Topology {
   const { api } = useSession()
   const liveStatus = useLiveStatus()
   const isPolling = liveStatus === 'polling'
   const isLost = liveStatus === 'lost'
-  const [state, setState] = useState<Topology>(() => empty())
+  const [state, setState] = useState<Topology>(() => initialTopology())
   const changed = useRef(new Set<string>())
   useEffect(() => {
-    // What was drawn stays until there is a server to ask.
+    // The last state stays until the server is reachable.
     if (isLost) return undefined
-    const stopper = new AbortController()
-    const { signal } = stopper
+    const abortController = new AbortController()
+    const { signal } = abortController
     const model = new TopologyModel()
-    const show = (isLoading: boolean, error?: unknown) => {
+    const publish = (isLoading: boolean, error?: unknown) => {
       if (signal.aborted) return
       setState(({ version }) => ({ model, version: version + 1, isLoading, error }))
     }
-    const work = async () => {
-      await load(api, { model, signal, onStep: () => show(true) })
-      show(false)
+    const run = async () => {
+      await load(api, { model, signal, onPage: () => publish(true) })
+      publish(false)
       while (!signal.aborted) {
         await pause(isPolling ? POLL_MS : REFRESH_MS)
-        if (isPolling) await load(api, { model, signal, onStep: () => show(false) })
-        else if (await refresh(api, { model, signal, changed: changed.current })) show(false)
+        if (isPolling) await load(api, { model, signal, onPage: () => publish(false) })
+        else if (await refresh(api, { model, signal, changed: changed.current })) publish(false)
       }
     }
-    work().catch((error: unknown) => show(false, error))
-    return () => stopper.abort()
+    run().catch((error: unknown) => publish(false, error))
+    return () => abortController.abort()
   }, [api, isPolling, isLost])
   useEventBatch((events) => {
-    for (const id of nodesOf(events)) changed.current.add(id)
+    for (const id of affectedNodeIds(events)) changed.current.add(id)
   })
   return state
 }
 
-function empty(): Topology {
+function initialTopology(): Topology {
   return { model: new TopologyModel(), version: 0, isLoading: true, error: undefined }
 }
 
-/** The nodes that events are about. */
-function nodesOf(events: readonly Event[]): readonly string[] {
+/** Returns the IDs of the nodes that events affect. */
+function affectedNodeIds(events: readonly Event[]): readonly string[] {
   return events.flatMap((event) => {
     if (isEventOf(event, 'Allocation')) return [event.Payload.Allocation.NodeID]
     return event.Topic === 'Node' ? [event.Key] : []
   })
 }
 
-interface Loading {
+interface LoadOptions {
   readonly model: TopologyModel
   readonly signal: AbortSignal
-  readonly onStep: () => void
+  readonly onPage: () => void
 }
 
-async function load(api: Api, { model, signal, onStep }: Loading): Promise<void> {
+async function load(api: Api, { model, signal, onPage }: LoadOptions): Promise<void> {
   let token: string | undefined
-  let size = FIRST_PAGE
+  let size = FIRST_PAGE_SIZE
   do {
     const query = { per_page: size, next_token: token }
     const { data, nextToken } = await api.v1.listTopology({ query, signal })
     for (const node of data) model.setNode(node)
-    onStep()
+    onPage()
     token = nextToken
-    size = NODES_PER_PAGE
+    size = PAGE_SIZE
   } while (token !== undefined)
 }
 
-interface Refreshing {
+interface RefreshOptions {
   readonly model: TopologyModel
   readonly signal: AbortSignal
   readonly changed: Set<string>
 }
 
-/** Reads the nodes again that changed; those that do not come are gone. */
-async function refresh(api: Api, { model, signal, changed }: Refreshing): Promise<boolean> {
+/** Reloads changed nodes; nodes missing from the response were deleted. */
+async function refresh(api: Api, { model, signal, changed }: RefreshOptions): Promise<boolean> {
   const ids = [...changed].slice(0, NODES_PER_REFRESH)
   if (ids.length === 0) return false
   for (const id of ids) changed.delete(id)

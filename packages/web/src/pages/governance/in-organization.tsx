@@ -1,26 +1,27 @@
 import type { v2 } from '@reeve/contract'
 import type { ReactNode } from 'react'
-import { useRead } from '../../data/use-read.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Loading } from '../../parts/loading.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { useApiQuery } from '../../data/api-query.ts'
+import { EmptyState, Loading } from '../../components/notices.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { attachNamespaceDisabledReason } from '../../permissions/governance.ts'
 import { Link } from '../../routing/link.tsx'
 import { currentAddress } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/governance.css'
 
-/** Draws what needs a token of the governance API, or the way to get one. */
-export function SignedIn({ children }: { readonly children: ReactNode }) {
-  const { mayGovern } = useSession()
-  if (mayGovern === undefined) return <Loading what="your session" />
-  if (mayGovern) return children
+/** Shows its children with a governance token, and a link to the sign-in page otherwise. */
+export function GovernanceTokenGuard({ children }: { readonly children: ReactNode }) {
+  const { hasGovernanceToken } = useSession()
+  if (hasGovernanceToken === undefined) return <Loading what="your session" />
+  if (hasGovernanceToken) return children
   return (
     <>
-      <PageHead title="Governance" />
+      <PageHeader title="Governance" />
       <EmptyState
-        title="Sign in to see this"
+        title="Sign-in required"
         command="reeve ui"
         action={
           <Link className="button primary" href={paths.signIn({ next: currentAddress() })}>
@@ -29,10 +30,9 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
         }
       >
         <p>
-          Organizations, projects and policies always ask who you are, also where the workload pages
-          do not. A server started for trying things out (<code>--dev</code>) prints a link that
-          signs you in as the administrator; elsewhere a management, user, team or organization
-          token does.
+          Governance pages require a token even if ACLs are disabled. A development server (
+          <code>--dev</code>) prints a link that signs you in as administrator; otherwise use a
+          management, user, team or organization token.
         </p>
       </EmptyState>
     </>
@@ -40,28 +40,28 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
 }
 
 function useOrganization(name: string) {
-  return useRead(
+  return useApiQuery(
     ['organization', name],
     (api, signal) => api.v2.readOrganization({ params: { organization_name: name }, signal }),
     { watches: [{ topic: 'Organization' }] },
   )
 }
 
-interface InOrganizationProps {
+interface OrganizationPageFrameProps {
   readonly name: string
   readonly children: (organization: v2.Organization) => ReactNode
 }
 
-/** A page inside of an organization, whose permissions say what may be done there. */
-export function InOrganization({ name, children }: InOrganizationProps) {
+/** Loads the organization of a page, with the permissions of the caller. */
+export function OrganizationPageFrame({ name, children }: OrganizationPageFrameProps) {
   return (
-    <SignedIn>
-      <Loaded name={name}>{children}</Loaded>
-    </SignedIn>
+    <GovernanceTokenGuard>
+      <LoadedOrganization name={name}>{children}</LoadedOrganization>
+    </GovernanceTokenGuard>
   )
 }
 
-function Loaded({ name, children }: InOrganizationProps) {
+function LoadedOrganization({ name, children }: OrganizationPageFrameProps) {
   const organization = useOrganization(name)
   return (
     <QueryView
@@ -74,39 +74,60 @@ function Loaded({ name, children }: InOrganizationProps) {
   )
 }
 
-interface OfOrganizationProps {
-  /** The organization that the address names. */
+interface OrganizationGuardProps {
+  /** The organization in the URL. */
   readonly name: string
-  /** The organization of what is drawn; undefined when the server does not say. */
+  /** The organization of the record; undefined if unknown. */
   readonly owner: string | undefined
   readonly hrefIn: (organization: string) => string
   readonly children: ReactNode
 }
 
-/** An id is known in every organization: what has one is drawn only where it belongs. */
-export function OfOrganization({ name, owner = name, hrefIn, children }: OfOrganizationProps) {
+/** Shows its children only under the URL of the right organization: IDs are global. */
+export function OrganizationGuard({
+  name,
+  owner = name,
+  hrefIn,
+  children,
+}: OrganizationGuardProps) {
   if (owner === name) return children
   return (
     <>
-      <PageHead title="Not here" crumbs={crumbsOf(name)} />
+      <PageHeader title="Wrong organization" crumbs={organizationCrumbs(name)} />
       <EmptyState
-        title={`There is no such thing in ${name}`}
+        title={`Not found in ${name}`}
         action={
           <Link className="button" href={hrefIn(owner)}>
             Open it in {owner}
           </Link>
         }
       >
-        <p>It is of another organization.</p>
+        <p>It belongs to another organization.</p>
       </EmptyState>
     </>
   )
 }
 
-/** The pages above one inside of an organization. */
-export function crumbsOf(organization: string) {
+/** Breadcrumbs of the pages inside an organization. */
+export function organizationCrumbs(organization: string) {
   return [
     { text: 'Organizations', href: paths.organizations() },
     { text: organization, href: paths.organization(organization) },
   ]
+}
+
+/** Props of every tab of the organization page. */
+export interface OrganizationView {
+  readonly organization: v2.Organization
+  readonly search: URLSearchParams
+}
+
+/** Returns why the caller cannot attach namespaces to projects and policy sets. */
+export function useAttachNamespaceDisabledReason(): DisabledReason {
+  const { identity } = useSession()
+  const account = useApiQuery(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  return attachNamespaceDisabledReason({
+    isAclEnabled: identity?.isAclEnabled,
+    isSiteAdministrator: account.data?.data.attributes['is-admin'],
+  })
 }

@@ -1,70 +1,68 @@
 import type { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import { SignedIn } from './in-organization.tsx'
+import { GovernanceTokenGuard } from './in-organization.tsx'
 
 const COLUMNS: readonly Column<v2.Organization>[] = [
   { id: 'name', head: 'Organization', cell: ({ id }) => id },
   { id: 'email', head: 'Email', cell: ({ attributes }) => attributes.email, isExtra: true },
   {
     id: 'rights',
-    head: 'You may',
+    head: 'Role',
     width: '160px',
-    cell: ({ attributes: { permissions } }) =>
-      permissions['can-update'] ? 'manage it' : 'take part',
+    cell: ({ attributes: { permissions } }) => (permissions['can-update'] ? 'owner' : 'member'),
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
   },
 ]
 
-/** Every organization of the caller. */
+/** The list of organizations of the caller. */
 export function OrganizationListPage() {
   return (
-    <SignedIn>
+    <GovernanceTokenGuard>
       <Organizations />
-    </SignedIn>
+    </GovernanceTokenGuard>
   )
 }
 
 function Organizations() {
   const [isCreating, setCreating] = useState(false)
-  const list = usePages(
+  const list = useNumberedList(
     ['organizations'],
-    ({ api, signal, page }) => api.v2.listOrganizations({ query: page, signal }),
+    ({ api, signal, pageQuery }) => api.v2.listOrganizations({ query: pageQuery, signal }),
     { watches: [{ topic: 'Organization' }] },
   )
-  const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
-  const mayCreate = account.data?.data.attributes.permissions['can-create-organizations'] ?? false
+  const account = useApiQuery(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  const canCreate = account.data?.data.attributes.permissions['can-create-organizations'] ?? false
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Organizations"
-        lead="An organization owns projects with their workspaces, the teams that may use them, and the policies that guard plans and jobs."
+        lead="An organization owns projects with their workspaces, the teams that may use them, and the policies that evaluate plans and jobs."
         actions={
           <ActionButton
             kind="primary"
-            refusal={mayCreate ? undefined : 'Your token may not create organizations.'}
-            onAct={() => setCreating(true)}
+            disabledReason={canCreate ? undefined : 'Your token may not create organizations.'}
+            onAction={() => setCreating(true)}
           >
             New organization…
           </ActionButton>
@@ -79,34 +77,34 @@ function Organizations() {
         hrefOf={({ id }) => paths.organization(id)}
         empty={
           <EmptyState title="No organizations yet" command={FIRST_COMMANDS.organizations}>
-            <p>Make one to put projects, workspaces and policies into it.</p>
+            <p>Create one for projects, workspaces and policies.</p>
           </EmptyState>
         }
       />
       {isCreating && <NewOrganization onClose={() => setCreating(false)} />}
-      <CommandLine cli="reeve org list" call={{ path: '/api/v2/organizations' }} />
+      <CliAndApiPanel cli="reeve org list" call={{ path: '/api/v2/organizations' }} />
     </>
   )
 }
 
 function NewOrganization({ onClose }: { readonly onClose: () => void }) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const create = async () => {
-    const made = await act({
+    const created = await callApi({
       call: (api) =>
         api.v2.createOrganization({ body: resource('organizations', { name, email }) }),
-      done: `The organization ${name} is created.`,
+      successMessage: `The organization ${name} is created.`,
     })
-    if (made !== undefined) navigate(paths.organization(name))
-    return made !== undefined
+    if (created !== undefined) navigate(paths.organization(name))
+    return created !== undefined
   }
   return (
     <FormDialog
       title="New organization"
       action="Create"
-      refusal={name === '' || email === '' ? 'Fill in the name and the email.' : undefined}
+      disabledReason={name === '' || email === '' ? 'Fill in the name and the email.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >
@@ -115,7 +113,7 @@ function NewOrganization({ onClose }: { readonly onClose: () => void }) {
         attribute="name"
         value={name}
         onChange={setName}
-        hint="Letters, digits, dashes and underscores. It is in every address."
+        hint="Letters, digits, dashes and underscores. It is part of every URL."
       />
       <TextField label="Email" attribute="email" kind="email" value={email} onChange={setEmail} />
     </FormDialog>

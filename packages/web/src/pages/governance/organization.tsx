@@ -1,19 +1,16 @@
 import type { v2 } from '@reeve/contract'
 import type { ComponentType } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Refused } from '../../parts/refused.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { PageHeader, Tabs } from '../../components/page.tsx'
+import { NotFound, PermissionNotice } from '../../components/notices.tsx'
 import { ORGANIZATION_TABS, paths, type OrganizationTab } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { NotFound } from '../../shell/not-found.tsx'
 import { PoliciesTab } from '../policies/tab-policies.tsx'
 import { PolicySetsTab } from '../policies/tab-policy-sets.tsx'
-import { InOrganization } from './in-organization.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import { OrganizationPageFrame, type OrganizationView } from './in-organization.tsx'
 import { AuditTab } from './tab-audit.tsx'
 import { MembersTab } from './tab-members.tsx'
 import { ProjectsTab } from './tab-projects.tsx'
@@ -24,7 +21,7 @@ import { TokensTab } from './tab-tokens.tsx'
 import { WorkspacesTab } from './tab-workspaces.tsx'
 
 export function OrganizationPage({ params, search }: PageProps<'/organizations/:organization'>) {
-  return <InTab name={params.organization} tab="projects" search={search} />
+  return <OrganizationTabs name={params.organization} tab="projects" search={search} />
 }
 
 export function OrganizationTabPage({
@@ -33,109 +30,119 @@ export function OrganizationTabPage({
 }: PageProps<'/organizations/:organization/:tab'>) {
   const tab = ORGANIZATION_TABS.find((one) => one === params.tab)
   if (tab === undefined) return <NotFound path={`…/${params.tab}`} />
-  return <InTab name={params.organization} tab={tab} search={search} />
+  return <OrganizationTabs name={params.organization} tab={tab} search={search} />
 }
 
-interface InTabProps {
+interface OrganizationTabsProps {
   readonly name: string
   readonly tab: OrganizationTab
   readonly search: URLSearchParams
 }
 
-function InTab({ name, tab, search }: InTabProps) {
+function OrganizationTabs({ name, tab, search }: OrganizationTabsProps) {
   const { View } = TABS[tab]
   return (
-    <InOrganization name={name}>
+    <OrganizationPageFrame name={name}>
       {(organization) => {
-        const refusal = refusalOf(tab, organization)
+        const disabledReason = tabDisabledReason(tab, organization)
         return (
           <>
-            <PageHead
+            <PageHeader
               title={organization.id}
               crumbs={[{ text: 'Organizations', href: paths.organizations() }]}
             />
             <Tabs label="Parts of the organization" current={tab} tabs={tabsOf(organization)} />
-            {refusal === undefined ? (
+            {disabledReason === undefined ? (
               <View organization={organization} search={search} />
             ) : (
-              <Refused reason={refusal} />
+              <PermissionNotice reason={disabledReason} />
             )}
-            <CommandLine {...commandOf(tab, name)} />
+            <CliAndApiPanel {...commandOf(tab, name)} />
           </>
         )
       }}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
 interface TabSpec {
   readonly text: string
   readonly View: ComponentType<OrganizationView>
-  /** Whether the token may see it; who is a member sees the rest. */
-  readonly can?: (organization: v2.Organization) => Verdict
-  /** The command for the organization of this name; absent where there is none. */
+  /** Why the tab is disabled; absent for tabs that every member can read. */
+  readonly disabledReason?: (organization: v2.Organization) => DisabledReason
+  /** Returns the equivalent command; absent without one. */
   readonly cli?: (name: string) => string
-  readonly read: string
+  readonly apiPath: string
 }
 
-/** A command that takes the organization as a flag. */
-function within(command: string) {
-  return (name: string) => `reeve ${command} --organization ${quoted(name)}`
+/** Builds a command with the organization as a flag. */
+function organizationCommand(command: string) {
+  return (name: string) => `reeve ${command} --organization ${quoteShellArg(name)}`
 }
 
 const TABS: Readonly<Record<OrganizationTab, TabSpec>> = {
-  projects: { text: 'Projects', View: ProjectsTab, cli: within('project list'), read: '/projects' },
+  projects: {
+    text: 'Projects',
+    View: ProjectsTab,
+    cli: organizationCommand('project list'),
+    apiPath: '/projects',
+  },
   workspaces: {
     text: 'Workspaces',
     View: WorkspacesTab,
-    cli: within('workspace list'),
-    read: '/workspaces',
+    cli: organizationCommand('workspace list'),
+    apiPath: '/workspaces',
   },
   policies: {
     text: 'Policies',
     View: PoliciesTab,
-    can: organizationCan.readPolicies,
-    cli: within('policy list'),
-    read: '/policies',
+    disabledReason: organizationDisabledReason.readPolicies,
+    cli: organizationCommand('policy list'),
+    apiPath: '/policies',
   },
   'policy-sets': {
     text: 'Policy sets',
     View: PolicySetsTab,
-    can: organizationCan.readPolicies,
-    cli: within('policy-set list'),
-    read: '/policy-sets',
+    disabledReason: organizationDisabledReason.readPolicies,
+    cli: organizationCommand('policy-set list'),
+    apiPath: '/policy-sets',
   },
-  teams: { text: 'Teams', View: TeamsTab, cli: within('team list'), read: '/teams' },
+  teams: {
+    text: 'Teams',
+    View: TeamsTab,
+    cli: organizationCommand('team list'),
+    apiPath: '/teams',
+  },
   members: {
     text: 'Members',
     View: MembersTab,
-    cli: within('org member list'),
-    read: '/organization-memberships',
+    cli: organizationCommand('org member list'),
+    apiPath: '/organization-memberships',
   },
   tokens: {
     text: 'Tokens',
     View: TokensTab,
-    cli: (name) => `${within('token list')(name)} --teams`,
-    read: '/team-tokens',
+    cli: (name) => `${organizationCommand('token list')(name)} --teams`,
+    apiPath: '/team-tokens',
   },
-  'tag-keys': { text: 'Tag keys', View: TagKeysTab, read: '/reserved-tag-keys' },
+  'tag-keys': { text: 'Tag keys', View: TagKeysTab, apiPath: '/reserved-tag-keys' },
   audit: {
     text: 'Audit trail',
     View: AuditTab,
-    can: organizationCan.readAudit,
-    cli: (name) => `reeve org audit ${quoted(name)}`,
-    read: '/audit-trail',
+    disabledReason: organizationDisabledReason.readAudit,
+    cli: (name) => `reeve org audit ${quoteShellArg(name)}`,
+    apiPath: '/audit-trail',
   },
   settings: {
     text: 'Settings',
     View: SettingsTab,
-    cli: (name) => `reeve org show ${quoted(name)}`,
-    read: '',
+    cli: (name) => `reeve org show ${quoteShellArg(name)}`,
+    apiPath: '',
   },
 }
 
-function refusalOf(tab: OrganizationTab, organization: v2.Organization): Verdict {
-  return TABS[tab].can?.(organization)
+function tabDisabledReason(tab: OrganizationTab, organization: v2.Organization): DisabledReason {
+  return TABS[tab].disabledReason?.(organization)
 }
 
 function tabsOf(organization: v2.Organization) {
@@ -143,14 +150,14 @@ function tabsOf(organization: v2.Organization) {
     id,
     text: TABS[id].text,
     href: paths.organization(organization.id, id),
-    refusal: refusalOf(id, organization),
+    disabledReason: tabDisabledReason(id, organization),
   }))
 }
 
 function commandOf(tab: OrganizationTab, name: string) {
-  const { cli, read } = TABS[tab]
+  const { cli, apiPath } = TABS[tab]
   return {
     cli: cli?.(name),
-    call: { path: `/api/v2/organizations/${encodeURIComponent(name)}${read}` },
+    call: { path: `/api/v2/organizations/${encodeURIComponent(name)}${apiPath}` },
   }
 }

@@ -1,17 +1,17 @@
 import type { v2 } from '@reeve/contract'
-import { planChanges, type PlannedAction, type PlannedChange } from '@reeve/sdk'
-import { useRead } from '../../data/use-read.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { readPlanChanges, type PlannedAction, type PlannedChange } from '@reeve/sdk'
+import { useApiQuery } from '../../data/api-query.ts'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 
 interface RunPlanProps {
   readonly run: v2.Run
 }
 
-/** What a run changes: counts, then resources, what has changed outside of runs, and outputs. */
+/** The plan of a run: counts, resources, drift and outputs. */
 export function RunPlanPanel({ run }: RunPlanProps) {
   const planId = run.relationships.plan.data.id
-  const plan = useRead(
+  const plan = useApiQuery(
     ['run-plan', planId],
     async (api, signal) => {
       const params = { plan_id: planId }
@@ -40,7 +40,7 @@ function waitingText({ attributes }: v2.Run): string {
   const position = attributes['position-in-queue']
   if (position > 0) return `Number ${position} in the queue of the organization.`
   const reason = attributes['status-reason']
-  return reason ?? 'There is no plan yet.'
+  return reason ?? 'No plan yet.'
 }
 
 interface PlanChangesProps {
@@ -49,17 +49,17 @@ interface PlanChangesProps {
 }
 
 function PlanChangesView({ record, document }: PlanChangesProps) {
-  const { resources, drift, outputs } = planChanges(document)
+  const { resources, drift, outputs } = readPlanChanges(document)
   const { attributes } = record
   const isEmpty = resources.length + drift.length + outputs.length === 0
   return (
     <>
       <p>
         {isEmpty
-          ? 'No changes: the infrastructure is as the configuration says.'
+          ? 'No changes: the infrastructure matches the configuration.'
           : countsText(attributes)}
       </p>
-      <ChangeList title="Resources" changes={inOrderOfRisk(resources)} />
+      <ChangeList title="Resources" changes={mostDestructiveFirst(resources)} />
       <ChangeList title="Changed outside of runs" changes={drift} />
       <ChangeList title="Outputs" changes={outputs} />
     </>
@@ -76,8 +76,8 @@ function countsText(attributes: v2.RunPlan['attributes']): string {
   ].join(', ')
 }
 
-/** What destroys something comes first. */
-function inOrderOfRisk(changes: readonly PlannedChange[]): readonly PlannedChange[] {
+/** Sorts destructive changes first. */
+function mostDestructiveFirst(changes: readonly PlannedChange[]): readonly PlannedChange[] {
   return changes.toSorted((a, b) => ACTIONS[a.action].risk - ACTIONS[b.action].risk)
 }
 
@@ -93,8 +93,8 @@ const ACTIONS: Readonly<
   create: { symbol: '+', text: 'added', risk: 5 },
 }
 
-/** More would make the page slow; the command line shows all. */
-const SHOWN_MAX = 500
+/** Maximum number of listed changes; the CLI shows all. */
+const CHANGES_SHOWN_MAX = 500
 
 interface ChangeListProps {
   readonly title: string
@@ -107,14 +107,14 @@ function ChangeList({ title, changes }: ChangeListProps) {
     <>
       <h3>{`${title} ${changes.length}`}</h3>
       <ul className="changes">
-        {changes.slice(0, SHOWN_MAX).map((change) => (
+        {changes.slice(0, CHANGES_SHOWN_MAX).map((change) => (
           <li key={`${change.name} ${change.action}`}>
             <Change change={change} />
           </li>
         ))}
       </ul>
-      {changes.length > SHOWN_MAX && (
-        <p className="quiet">{`${changes.length - SHOWN_MAX} more are not shown here.`}</p>
+      {changes.length > CHANGES_SHOWN_MAX && (
+        <p className="quiet">{`${changes.length - CHANGES_SHOWN_MAX} more are not shown.`}</p>
       )}
     </>
   )
@@ -122,12 +122,12 @@ function ChangeList({ title, changes }: ChangeListProps) {
 
 function Change({ change }: { readonly change: PlannedChange }) {
   const { name, action, isImported, attributes, text } = change
-  const { symbol, text: what } = ACTIONS[action]
+  const { symbol, text: actionText } = ACTIONS[action]
   const head = (
     <>
       <span aria-hidden="true">{symbol}</span> <code>{name}</code>{' '}
       <span className="quiet">
-        {isImported && action !== 'import' ? `imported, ${what}` : what}
+        {isImported && action !== 'import' ? `imported, ${actionText}` : actionText}
       </span>
     </>
   )

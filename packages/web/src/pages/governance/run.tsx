@@ -1,32 +1,32 @@
 import type { v2 } from '@reeve/contract'
-import { findIncluded } from '@reeve/sdk'
+import { findIncluded, followRunLog, formatLogLine } from '@reeve/sdk'
 import { useState } from 'react'
-import { runCan } from '../../actions/governance-can.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { runDisabledReason } from '../../permissions/governance.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { LogView } from '../../components/log-view.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { useTextStream } from '../../data/text-stream.ts'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { ChecksPanel } from '../policies/run-checks.tsx'
-import { StagesPanel } from '../policies/run-stages.tsx'
-import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
-import { RunDecision, type RunVerb } from './run-decision.tsx'
-import { RunLogsPanel } from './run-logs.tsx'
+import { ChecksPanel, StagesPanel } from '../policies/run-policies.tsx'
+import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
 import { RunPlanPanel } from './run-plan.tsx'
-import { runStateText } from './run-words.ts'
+import { runStatusText } from './labels.ts'
 
-/** A run: one plan on its way through the policies, and what they said. */
+/** A run: its plan and the results of the policies. */
 export function RunPage({ params }: PageProps<'/organizations/:organization/runs/:runId'>) {
   return (
-    <InOrganization name={params.organization}>
+    <OrganizationPageFrame name={params.organization}>
       {({ id }) => <LoadedRun {...params} organization={id} />}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
@@ -36,7 +36,7 @@ interface LoadedRunProps {
 }
 
 function LoadedRun({ organization, runId }: LoadedRunProps) {
-  const run = useRead(
+  const run = useApiQuery(
     ['run', runId],
     (api, signal) =>
       api.v2.readRun({
@@ -47,9 +47,13 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
     { watches: [{ topic: 'Run' }] },
   )
   return (
-    <QueryView query={run} what="the run" page={{ title: 'Run', crumbs: crumbsOf(organization) }}>
+    <QueryView
+      query={run}
+      what="the run"
+      page={{ title: 'Run', crumbs: organizationCrumbs(organization) }}
+    >
       {(document) => (
-        <OfOrganization
+        <OrganizationGuard
           name={organization}
           owner={workspaceOf(document)?.relationships.organization.data.id}
           hrefIn={(name) => paths.run(name, runId)}
@@ -60,11 +64,11 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
           <ChecksPanel organization={organization} runId={runId} />
           <StagesPanel organization={organization} runId={runId} />
           <RunLogsPanel run={document.data} />
-          <CommandLine
+          <CliAndApiPanel
             cli={`reeve run show ${runId}`}
             call={{ path: `/api/v2/runs/${runId}`, query: { include: 'policy_checks' } }}
           />
-        </OfOrganization>
+        </OrganizationGuard>
       )}
     </QueryView>
   )
@@ -80,40 +84,46 @@ interface RunHeadProps {
 }
 
 function RunHead({ organization, document }: RunHeadProps) {
-  const [verb, setVerb] = useState<RunVerb>()
+  const [decision, setDecision] = useState<RunDecisionKind>()
   const { attributes } = document.data
   const workspace = workspaceOf(document)?.attributes.name
   return (
     <>
-      <PageHead
+      <PageHeader
         title={attributes.message ?? document.data.id}
         crumbs={[
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           ...(workspace === undefined
             ? []
             : [{ text: workspace, href: paths.workspace(organization, workspace) }]),
         ]}
-        aside={<StateBadge state={attributes.status} text={runStateText(attributes.status)} />}
+        aside={<StatusBadge state={attributes.status} text={runStatusText(attributes.status)} />}
         actions={
           <>
             <ActionButton
               kind="primary"
-              refusal={runCan.apply(document.data)}
-              onAct={() => setVerb('apply')}
+              disabledReason={runDisabledReason.apply(document.data)}
+              onAction={() => setDecision('apply')}
             >
               Apply…
             </ActionButton>
-            <ActionButton refusal={runCan.discard(document.data)} onAct={() => setVerb('discard')}>
+            <ActionButton
+              disabledReason={runDisabledReason.discard(document.data)}
+              onAction={() => setDecision('discard')}
+            >
               Discard…
             </ActionButton>
-            <ActionButton refusal={runCan.cancel(document.data)} onAct={() => setVerb('cancel')}>
+            <ActionButton
+              disabledReason={runDisabledReason.cancel(document.data)}
+              onAction={() => setDecision('cancel')}
+            >
               Cancel…
             </ActionButton>
           </>
         }
       />
-      {verb !== undefined && (
-        <RunDecision verb={verb} run={document.data} onClose={() => setVerb(undefined)} />
+      {decision !== undefined && (
+        <RunDecision kind={decision} run={document.data} onClose={() => setDecision(undefined)} />
       )}
     </>
   )
@@ -124,11 +134,17 @@ function RunFacts({ document }: { readonly document: v2.RunDocument }) {
   const user = findIncluded(document, relationships['created-by'].data)
   return (
     <Panel title="Run">
-      <Facts
+      <DescriptionList
         facts={[
-          { name: 'Id', value: <code>{id}</code> },
-          { name: 'By', value: user?.attributes.username ?? relationships['created-by'].data.id },
-          { name: 'Made', value: <Ago date={dateOfText(attributes['created-at'])} /> },
+          { name: 'ID', value: <code>{id}</code> },
+          {
+            name: 'Created by',
+            value: user?.attributes.username ?? relationships['created-by'].data.id,
+          },
+          {
+            name: 'Created',
+            value: <RelativeTime date={dateFromText(attributes['created-at'])} />,
+          },
           { name: 'Source', value: attributes.source },
           ...(attributes['position-in-queue'] === 0
             ? []
@@ -154,4 +170,118 @@ function kindText(attributes: v2.Run['attributes']): string {
   if (attributes['trigger-reason'] === 'drift-check') return 'drift check'
   if (attributes['is-destroy']) return 'destroys everything'
   return attributes['plan-only'] ? 'plan only' : 'plan and apply'
+}
+
+type RunDecisionKind = 'apply' | 'discard' | 'cancel'
+
+const DECISIONS = {
+  apply: {
+    text: 'Apply',
+    call: 'applyRun',
+    means: 'Confirms the plan, which is then applied.',
+    done: 'The run is confirmed.',
+  },
+  discard: {
+    text: 'Discard',
+    call: 'discardRun',
+    means: 'Discards the plan. Nothing changes.',
+    done: 'The run is discarded.',
+  },
+  cancel: {
+    text: 'Cancel',
+    call: 'cancelRun',
+    means: 'Cancels the run; an apply finishes its current operation first.',
+    done: 'The run is canceled.',
+  },
+} as const
+
+interface RunDecisionProps {
+  readonly kind: RunDecisionKind
+  readonly run: v2.Run
+  readonly onClose: () => void
+}
+
+/** The dialog to apply, discard or cancel a run, with an optional comment. */
+function RunDecision({ kind, run, onClose }: RunDecisionProps) {
+  const callApi = useApiAction()
+  const [comment, setComment] = useState('')
+  const { text, call, means: explanation, done: successMessage } = DECISIONS[kind]
+  const decide = async () => {
+    const params = { run_id: run.id }
+    const body = comment === '' ? {} : { comment }
+    const result = await callApi({
+      call: async (api) => {
+        await api.v2[call]({ params, body })
+        return true
+      },
+      successMessage,
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog title={`${text} this run?`} action={text} onSubmit={decide} onClose={onClose}>
+      <p>{explanation}</p>
+      {kind === 'apply' && run.attributes['is-destroy'] && (
+        <p>It destroys everything that the workspace manages.</p>
+      )}
+      <TextField label="Comment" isOptional value={comment} onChange={setComment} />
+    </FormDialog>
+  )
+}
+
+type Phase = v2.RunPhaseName
+
+/** The live logs of both phases of a run. */
+function RunLogsPanel({ run }: { readonly run: v2.Run }) {
+  const hasApply = run.attributes['status-timestamps']['apply-queued-at'] !== undefined
+  const [selectedPhase, setSelectedPhase] = useState<Phase>()
+  const phase = selectedPhase ?? (hasApply ? 'apply' : 'plan')
+  const url = useApiQuery(['run-log', run.id, phase], async (api, signal) => {
+    const { plan, apply } = run.relationships
+    if (phase === 'plan') {
+      const { data } = await api.v2.readPlan({ params: { plan_id: plan.data.id }, signal })
+      return { data: data.data.attributes['log-read-url'] }
+    }
+    const { data } = await api.v2.readApply({
+      params: { apply_id: apply.data?.id ?? '' },
+      signal,
+    })
+    return { data: data.data.attributes['log-read-url'] }
+  })
+  // An uploaded plan was created elsewhere and has no log here.
+  if (run.relationships.apply.data === null) return null
+  return (
+    <Panel
+      title={phase === 'plan' ? 'Log of the plan' : 'Log of the apply'}
+      actions={
+        hasApply && (
+          <button
+            type="button"
+            className="button"
+            onClick={() => setSelectedPhase(phase === 'plan' ? 'apply' : 'plan')}
+          >
+            {phase === 'plan' ? 'Show the apply' : 'Show the plan'}
+          </button>
+        )
+      }
+    >
+      <QueryView query={url} what="the log">
+        {(address) => (address === null ? null : <FollowedLog url={address} phase={phase} />)}
+      </QueryView>
+    </Panel>
+  )
+}
+
+interface FollowedLogProps {
+  readonly url: string
+  readonly phase: Phase
+}
+
+function FollowedLog({ url, phase }: FollowedLogProps) {
+  const stream = useTextStream(`run-log ${url}`, (api, signal) =>
+    Promise.resolve(followRunLog(api, { url, signal })),
+  )
+  const lines = stream.log.lines.flatMap((line) => formatLogLine(line).split('\n'))
+  const displayed = { ...stream, log: { ...stream.log, lines } }
+  return <LogView label={`Log of the ${phase}`} stream={displayed} search="" />
 }

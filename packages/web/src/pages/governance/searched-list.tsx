@@ -1,42 +1,45 @@
 import { useState, type ReactNode } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import type { PagedList } from '../../data/use-list.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import type { DataTableProps } from '../../parts/data-table.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import type { PagedList } from '../../data/lists.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { type DataTableProps, PagedTable } from '../../components/data-table.tsx'
+import { SearchField } from '../../components/filters.tsx'
 
-interface SearchedListProps<Row> extends Omit<DataTableProps<Row>, 'rows' | 'hasMore' | 'onEnd'> {
+interface SearchableListProps<Row> extends Omit<DataTableProps<Row>, 'rows' | 'hasMore' | 'onEnd'> {
   readonly list: PagedList<Row>
-  /** What is searched by name: `teams`. */
-  readonly things: string
-  /** Of the address. */
-  readonly text: string
-  /** What else narrows the list. */
+  /** Plural name of the listed resources, such as `teams`. */
+  readonly resourceNames: string
+  /** The search text of the URL. */
+  readonly searchText: string
+  /** Further filters. */
   readonly filters?: ReactNode
   readonly create: {
-    /** On the button: `New team…`. */
+    /** Label of the button, such as `New team…`. */
     readonly action: string
-    readonly refusal: Verdict
-    /** The form, in a window. */
+    readonly disabledReason: DisabledReason
+    /** Renders the dialog. */
     readonly form: (onClose: () => void) => ReactNode
   }
 }
 
-/** What an organization has of one kind: found by name, opened, and made. */
-export function SearchedList<Row>(props: SearchedListProps<Row>) {
-  const { things, text, filters, create, ...table } = props
+/** A list of resources of an organization, with search by name and a button to create one. */
+export function SearchableList<Row>(props: SearchableListProps<Row>) {
+  const { resourceNames, searchText, filters, create, ...table } = props
   const [isCreating, setCreating] = useState(false)
   return (
     <>
       <div className="filters">
-        <SearchField label={`Search ${things} by name`} name="q" value={text} />
+        <SearchField label={`Search ${resourceNames} by name`} name="q" value={searchText} />
         {filters}
-        <ActionButton kind="primary" refusal={create.refusal} onAct={() => setCreating(true)}>
+        <ActionButton
+          kind="primary"
+          disabledReason={create.disabledReason}
+          onAction={() => setCreating(true)}
+        >
           {create.action}
         </ActionButton>
       </div>
-      <PagedTable what={`the ${things}`} {...table} />
+      <PagedTable what={`the ${resourceNames}`} {...table} />
       {isCreating && create.form(() => setCreating(false))}
     </>
   )

@@ -1,33 +1,32 @@
 import type { v2 } from '@reeve/contract'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
-import type { OrganizationView } from './organization-view.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { SearchField } from '../../components/filters.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromText } from '../../format.ts'
+import type { OrganizationView } from './in-organization.tsx'
 
-const REFUSED_FROM = 400
+const ERROR_STATUS_MIN = 400
 
 const COLUMNS: readonly Column<v2.AuditTrailEntry>[] = [
   {
     id: 'when',
     head: 'When',
     width: '96px',
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes.timestamp)} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes.timestamp)} />,
   },
   {
     id: 'who',
-    head: 'Who',
+    head: 'Actor',
     width: '128px',
     cell: ({ attributes }) => attributes['actor-name'] || attributes['actor-id'],
   },
-  { id: 'what', head: 'What', cell: ({ attributes }) => <code>{attributes.action}</code> },
+  { id: 'what', head: 'Action', cell: ({ attributes }) => <code>{attributes.action}</code> },
   {
     id: 'on',
-    head: 'On',
+    head: 'Resource',
     isExtra: true,
     cell: ({ attributes }) => attributes.resources.join(', '),
   },
@@ -40,38 +39,40 @@ const COLUMNS: readonly Column<v2.AuditTrailEntry>[] = [
   },
   {
     id: 'status',
-    head: 'Answer',
+    head: 'Result',
     width: '136px',
     isExtra: true,
     cell: ({ attributes: { status } }) => (
-      <StateBadge
-        state={status < REFUSED_FROM ? 'passed' : 'denied'}
-        text={`${status < REFUSED_FROM ? 'done' : 'refused'} ${status}`}
+      <StatusBadge
+        state={status < ERROR_STATUS_MIN ? 'passed' : 'denied'}
+        text={`${status < ERROR_STATUS_MIN ? 'done' : 'refused'} ${status}`}
       />
     ),
   },
 ]
 
-/** Who wrote what, the newest first, refusals included. */
+/** The audit trail, newest first, with rejected requests. */
 export function AuditTab({ organization, search }: OrganizationView) {
   const action = search.get('action') ?? ''
-  const thing = search.get('resource') ?? ''
-  const list = usePages(['audit', organization.id, action, thing], ({ api, signal, page }) =>
-    api.v2.listAuditTrail({
-      params: { organization_name: organization.id },
-      query: {
-        ...page,
-        'filter[action]': action === '' ? undefined : action,
-        'filter[resource]': thing === '' ? undefined : thing,
-      },
-      signal,
-    }),
+  const resource = search.get('resource') ?? ''
+  const list = useNumberedList(
+    ['audit', organization.id, action, resource],
+    ({ api, signal, pageQuery }) =>
+      api.v2.listAuditTrail({
+        params: { organization_name: organization.id },
+        query: {
+          ...pageQuery,
+          'filter[action]': action === '' ? undefined : action,
+          'filter[resource]': resource === '' ? undefined : resource,
+        },
+        signal,
+      }),
   )
   return (
     <>
       <div className="filters">
         <SearchField label="Action, such as createProject" name="action" value={action} />
-        <SearchField label="Id or name of what was written" name="resource" value={thing} />
+        <SearchField label="ID or name of the resource" name="resource" value={resource} />
       </div>
       <PagedTable
         list={list}
@@ -80,8 +81,8 @@ export function AuditTab({ organization, search }: OrganizationView) {
         columns={COLUMNS}
         keyOf={({ id }) => id}
         empty={
-          <EmptyState title="Nothing was written">
-            <p>Every write in the organization, and every refusal of one, is recorded here.</p>
+          <EmptyState title="No audit records">
+            <p>Every write in the organization is recorded here, including rejected ones.</p>
           </EmptyState>
         }
       />

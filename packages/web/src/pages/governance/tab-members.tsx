@@ -1,17 +1,17 @@
 import type { v2 } from '@reeve/contract'
 import { findIncluded, resource, toMany } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import type { OrganizationView } from './in-organization.tsx'
 
 interface Member {
   readonly id: string
@@ -21,11 +21,11 @@ interface Member {
   readonly teams: string
 }
 
-/** Who is in the organization, and who is invited. */
+/** The tab with members and invitations. */
 export function MembersTab({ organization }: OrganizationView) {
   const [isInviting, setInviting] = useState(false)
-  const refusal = organizationCan.manageUsers(organization)
-  const members = useRead(['members', organization.id], (api, signal) =>
+  const disabledReason = organizationDisabledReason.manageUsers(organization)
+  const members = useApiQuery(['members', organization.id], (api, signal) =>
     api.v2.listOrganizationMemberships({
       params: { organization_name: organization.id },
       query: { 'page[size]': 100, include: 'user,teams' },
@@ -35,7 +35,11 @@ export function MembersTab({ organization }: OrganizationView) {
   return (
     <>
       <div className="filters">
-        <ActionButton kind="primary" refusal={refusal} onAct={() => setInviting(true)}>
+        <ActionButton
+          kind="primary"
+          disabledReason={disabledReason}
+          onAction={() => setInviting(true)}
+        >
           Invite…
         </ActionButton>
       </div>
@@ -57,7 +61,9 @@ export function MembersTab({ organization }: OrganizationView) {
           />
         )}
       </QueryView>
-      {isInviting && <Invite organization={organization.id} onClose={() => setInviting(false)} />}
+      {isInviting && (
+        <InviteForm organization={organization.id} onClose={() => setInviting(false)} />
+      )}
     </>
   )
 }
@@ -87,72 +93,75 @@ function columnsOf(organization: v2.Organization): readonly Column<Member>[] {
       id: 'status',
       head: 'Status',
       width: '112px',
-      cell: ({ status }) => <StateBadge state={status} />,
+      cell: ({ status }) => <StatusBadge state={status} />,
     },
     {
       id: 'actions',
       head: 'Actions',
       width: '112px',
-      cell: (member) => <Remove organization={organization} member={member} />,
+      cell: (member) => <RemoveButton organization={organization} member={member} />,
     },
   ]
 }
 
-interface RemoveProps {
+interface RemoveButtonProps {
   readonly organization: v2.Organization
   readonly member: Member
 }
 
-function Remove({ organization, member }: RemoveProps) {
-  const act = useAct()
+function RemoveButton({ organization, member }: RemoveButtonProps) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const remove = async () => {
-    const isSure = await confirm({
+    const isConfirmed = await confirm({
       title: `Remove ${member.name}?`,
       body: <p>They leave all teams of {organization.id}.</p>,
       action: 'Remove',
       isDangerous: true,
     })
-    if (!isSure) return
-    await act({
+    if (!isConfirmed) return
+    await callApi({
       call: (api) =>
         api.v2.deleteOrganizationMembership({
           params: { organization_membership_id: member.id },
         }),
-      done: `${member.name} is no longer a member.`,
+      successMessage: `${member.name} is no longer a member.`,
     })
   }
   return (
-    <ActionButton refusal={organizationCan.manageUsers(organization)} onAct={remove}>
+    <ActionButton
+      disabledReason={organizationDisabledReason.manageUsers(organization)}
+      onAction={remove}
+    >
       Remove…
     </ActionButton>
   )
 }
 
-interface InviteProps {
+interface InviteFormProps {
   readonly organization: string
   readonly onClose: () => void
 }
 
-function Invite({ organization, onClose }: InviteProps) {
-  const act = useAct()
+function InviteForm({ organization, onClose }: InviteFormProps) {
+  const callApi = useApiAction()
   const [email, setEmail] = useState('')
   const invite = async () => {
-    const made = await act({
+    const created = await callApi({
       call: (api) =>
         api.v2.createOrganizationMembership({
           params: { organization_name: organization },
           body: resource('organization-memberships', { email }, { teams: toMany('teams', []) }),
         }),
-      done: `${email} is invited.`,
+      successMessage: `${email} is invited.`,
     })
-    return made !== undefined
+    return created !== undefined
   }
   return (
     <FormDialog
       title="Invite to the organization"
       action="Invite"
-      refusal={email === '' ? 'Fill in the email.' : undefined}
+      disabledReason={email === '' ? 'Fill in the email.' : undefined}
       onSubmit={invite}
       onClose={onClose}
     >

@@ -1,19 +1,19 @@
 import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from './organization-view.ts'
-import { SearchedList } from './searched-list.tsx'
+import type { OrganizationView } from './in-organization.tsx'
+import { SearchableList } from './searched-list.tsx'
 import { tagBindingsOf, type Tag } from './tag-editor.tsx'
 
 const COLUMNS: readonly Column<v2.Project>[] = [
@@ -46,44 +46,44 @@ const COLUMNS: readonly Column<v2.Project>[] = [
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
   },
 ]
 
 export function ProjectsTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
   const sort = v2.PROJECT_SORTS.find((one) => one === search.get('sort')) ?? 'name'
-  const list = usePages(
+  const list = useNumberedList(
     ['projects', organization.id, text, sort],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v2.listProjects({
         params: { organization_name: organization.id },
-        query: { ...page, q: text === '' ? undefined : text, sort },
+        query: { ...pageQuery, q: text === '' ? undefined : text, sort },
         signal,
       }),
     { watches: [{ topic: 'Project' }] },
   )
   return (
-    <SearchedList
+    <SearchableList
       list={list}
-      things="projects"
-      text={text}
+      resourceNames="projects"
+      searchText={text}
       label="Projects"
       columns={COLUMNS}
       sort={sort}
       keyOf={({ id }) => id}
       hrefOf={({ id }) => paths.project(organization.id, id)}
       empty={
-        <EmptyState title="No project is called that" command={FIRST_COMMANDS.projects}>
-          <p>A project holds workspaces; its tags and policy sets are theirs too.</p>
+        <EmptyState title="No matching projects" command={FIRST_COMMANDS.projects}>
+          <p>A project groups workspaces, which inherit its tags and policy sets.</p>
         </EmptyState>
       }
       create={{
         action: 'New project…',
-        refusal: organizationCan.createProject(organization),
+        disabledReason: organizationDisabledReason.createProject(organization),
         form: (onClose) => <NewProject organization={organization.id} onClose={onClose} />,
       }}
     />
@@ -96,12 +96,12 @@ interface NewProjectProps {
 }
 
 function NewProject({ organization, onClose }: NewProjectProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
   const [tags, setTags] = useState('')
   const create = async () => {
-    const made = await act({
+    const created = await callApi({
       call: (api) =>
         api.v2.createProject({
           params: { organization_name: organization },
@@ -109,20 +109,20 @@ function NewProject({ organization, onClose }: NewProjectProps) {
             'projects',
             { name, description },
             {
-              'tag-bindings': tagBindingsOf(tagsIn(tags)),
+              'tag-bindings': tagBindingsOf(parseTags(tags)),
             },
           ),
         }),
-      done: `The project ${name} is created.`,
+      successMessage: `The project ${name} is created.`,
     })
-    if (made !== undefined) navigate(paths.project(organization, made.data.data.id))
-    return made !== undefined
+    if (created !== undefined) navigate(paths.project(organization, created.data.data.id))
+    return created !== undefined
   }
   return (
     <FormDialog
       title="New project"
       action="Create"
-      refusal={name === '' ? 'Enter a name.' : undefined}
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >
@@ -145,8 +145,8 @@ function NewProject({ organization, onClose }: NewProjectProps) {
   )
 }
 
-/** `env=prod, audited`: a key may stand alone. */
-function tagsIn(text: string): readonly Tag[] {
+/** Parses tags such as `env=prod, audited`; the value is optional. */
+function parseTags(text: string): readonly Tag[] {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   return parts.map((part) => {
     const [key = '', ...value] = part.split('=')

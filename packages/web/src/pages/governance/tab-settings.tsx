@@ -1,16 +1,15 @@
 import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CheckField, ChoiceField, TextField } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { CheckField, ChoiceField, TextField } from '../../components/form.tsx'
+import { Panel } from '../../components/page.tsx'
 import { paths } from '../../paths.ts'
-import { DeleteButton } from './deletion.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import type { OrganizationView } from './in-organization.tsx'
 
-/** The settings of an organization, and its end. */
+/** The tab with the settings of the organization and its deletion. */
 export function SettingsTab({ organization }: OrganizationView) {
   return (
     <div className="narrow">
@@ -18,12 +17,12 @@ export function SettingsTab({ organization }: OrganizationView) {
       <Panel title="Delete">
         <DeleteButton
           what={`the organization ${organization.id}`}
-          body={<p>Its projects, workspaces, runs, policies and teams go with it.</p>}
-          refusal={organizationCan.destroy(organization)}
+          body={<p>Its projects, workspaces, runs, policies and teams are deleted too.</p>}
+          disabledReason={organizationDisabledReason.destroy(organization)}
           call={(api) =>
             api.v2.deleteOrganization({ params: { organization_name: organization.id } })
           }
-          after={paths.organizations()}
+          returnTo={paths.organizations()}
         />
       </Panel>
     </div>
@@ -35,27 +34,29 @@ interface SettingsProps {
 }
 
 function Settings({ organization }: SettingsProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const { attributes } = organization
   const [email, setEmail] = useState(attributes.email)
   const [mode, setMode] = useState(attributes['default-execution-mode'])
-  const [mayForce, setMayForce] = useState(attributes['allow-force-delete-workspaces'])
-  const [hasUserTokens, setUserTokens] = useState(attributes['user-tokens-enabled'])
-  const [needsComment, setNeedsComment] = useState(attributes['require-override-comment'])
+  const [allowForceDelete, setAllowForceDelete] = useState(
+    attributes['allow-force-delete-workspaces'],
+  )
+  const [allowUserTokens, setAllowUserTokens] = useState(attributes['user-tokens-enabled'])
+  const [requireComment, setRequireComment] = useState(attributes['require-override-comment'])
   const save = async () => {
-    await act({
+    await callApi({
       call: (api) =>
         api.v2.updateOrganization({
           params: { organization_name: organization.id },
           body: resource('organizations', {
             email,
             'default-execution-mode': mode,
-            'allow-force-delete-workspaces': mayForce,
-            'user-tokens-enabled': hasUserTokens,
-            'require-override-comment': needsComment,
+            'allow-force-delete-workspaces': allowForceDelete,
+            'user-tokens-enabled': allowUserTokens,
+            'require-override-comment': requireComment,
           }),
         }),
-      done: 'The settings are saved.',
+      successMessage: 'The settings are saved.',
     })
   }
   return (
@@ -63,31 +64,31 @@ function Settings({ organization }: SettingsProps) {
       <form className="stack" onSubmit={(event) => event.preventDefault()}>
         <TextField label="Email" kind="email" value={email} onChange={setEmail} />
         <ChoiceField
-          label="Where runs execute"
+          label="Default execution mode"
           value={mode}
           onChange={setMode}
           choices={v2.EXECUTION_MODES}
         />
         <CheckField
-          label="Whoever passes over a policy has to say why"
-          value={needsComment}
-          onChange={setNeedsComment}
+          label="Require a comment for policy overrides"
+          value={requireComment}
+          onChange={setRequireComment}
         />
         <CheckField
-          label="Workspaces that manage resources may be deleted by force"
-          value={mayForce}
-          onChange={setMayForce}
+          label="Allow force-deleting workspaces that manage resources"
+          value={allowForceDelete}
+          onChange={setAllowForceDelete}
         />
         <CheckField
-          label="Tokens of users count here"
-          value={hasUserTokens}
-          onChange={setUserTokens}
+          label="Allow user API tokens"
+          value={allowUserTokens}
+          onChange={setAllowUserTokens}
         />
         <div>
           <ActionButton
             kind="primary"
-            refusal={organizationCan.update(organization)}
-            onAct={save}
+            disabledReason={organizationDisabledReason.update(organization)}
+            onAction={save}
             isSubmit
           >
             Save settings

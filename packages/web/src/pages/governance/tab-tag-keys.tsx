@@ -1,33 +1,36 @@
 import type { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { CheckField, FormDialog, TextField } from '../../parts/form.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { CheckField, FormDialog, TextField } from '../../components/form.tsx'
+import type { OrganizationView } from './in-organization.tsx'
 
-/** Tag keys that the organization suggests, and may keep workspaces from overriding. */
+/** The tab with reserved tag keys, which are suggested and may forbid overrides. */
 export function TagKeysTab({ organization }: OrganizationView) {
   const [edited, setEdited] = useState<v2.ReservedTagKey | 'new'>()
-  const refusal = organizationCan.manageTagKeys(organization)
-  const list = usePages(['tag-keys', organization.id], ({ api, signal, page }) =>
+  const disabledReason = organizationDisabledReason.manageTagKeys(organization)
+  const list = useNumberedList(['tag-keys', organization.id], ({ api, signal, pageQuery }) =>
     api.v2.listReservedTagKeys({
       params: { organization_name: organization.id },
-      query: page,
+      query: pageQuery,
       signal,
     }),
   )
   return (
     <>
       <div className="filters">
-        <ActionButton kind="primary" refusal={refusal} onAct={() => setEdited('new')}>
+        <ActionButton
+          kind="primary"
+          disabledReason={disabledReason}
+          onAction={() => setEdited('new')}
+        >
           New tag key…
         </ActionButton>
       </div>
@@ -35,13 +38,13 @@ export function TagKeysTab({ organization }: OrganizationView) {
         list={list}
         what="the tag keys"
         label="Tag keys"
-        columns={columnsOf({ refusal, onEdit: setEdited })}
+        columns={columnsOf({ disabledReason, onEdit: setEdited })}
         keyOf={({ id }) => id}
         empty={
           <EmptyState title="No tag keys are reserved">
             <p>
-              A reserved key, such as <code>env</code>, is offered wherever tags are edited. It can
-              be kept from workspaces: they then have the value of their project.
+              A reserved key, such as <code>env</code>, is suggested wherever tags are edited. It
+              can disable overrides, so that workspaces inherit the value of their project.
             </p>
           </EmptyState>
         }
@@ -58,11 +61,14 @@ export function TagKeysTab({ organization }: OrganizationView) {
 }
 
 interface ColumnContext {
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
   readonly onEdit: (key: v2.ReservedTagKey) => void
 }
 
-function columnsOf({ refusal, onEdit }: ColumnContext): readonly Column<v2.ReservedTagKey>[] {
+function columnsOf({
+  disabledReason,
+  onEdit,
+}: ColumnContext): readonly Column<v2.ReservedTagKey>[] {
   return [
     { id: 'key', head: 'Key', cell: ({ attributes }) => <code>{attributes.key}</code> },
     {
@@ -71,20 +77,18 @@ function columnsOf({ refusal, onEdit }: ColumnContext): readonly Column<v2.Reser
       width: '34%',
       isExtra: true,
       cell: ({ attributes }) =>
-        attributes['disable-overrides']
-          ? 'have the value of their project'
-          : 'may have a value of their own',
+        attributes['disable-overrides'] ? 'inherited, cannot be overridden' : 'can be overridden',
     },
     {
       id: 'do',
-      head: 'Do',
+      head: 'Actions',
       width: '216px',
       cell: (key) => (
         <span className="row">
-          <ActionButton refusal={refusal} onAct={() => onEdit(key)}>
+          <ActionButton disabledReason={disabledReason} onAction={() => onEdit(key)}>
             Edit…<span className="hidden"> {key.attributes.key}</span>
           </ActionButton>
-          <RemoveKey tagKey={key} refusal={refusal} />
+          <RemoveKey tagKey={key} disabledReason={disabledReason} />
         </span>
       ),
     },
@@ -93,24 +97,24 @@ function columnsOf({ refusal, onEdit }: ColumnContext): readonly Column<v2.Reser
 
 interface RemoveKeyProps {
   readonly tagKey: v2.ReservedTagKey
-  readonly refusal: Verdict
+  readonly disabledReason: DisabledReason
 }
 
-function RemoveKey({ tagKey, refusal }: RemoveKeyProps) {
-  const act = useAct()
+function RemoveKey({ tagKey, disabledReason }: RemoveKeyProps) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { key } = tagKey.attributes
   const remove = async () => {
-    const title = `Reserve ${key} no more?`
+    const title = `Remove reserved key ${key}?`
     const body = 'Tags with this key stay where they are.'
     if (!(await confirm({ title, body, action: 'Remove it' }))) return
-    await act({
+    await callApi({
       call: (api) => api.v2.deleteReservedTagKey({ params: { reserved_tag_key_id: tagKey.id } }),
-      done: `${key} is no longer reserved.`,
+      successMessage: `${key} is no longer reserved.`,
     })
   }
   return (
-    <ActionButton kind="danger" refusal={refusal} onAct={remove}>
+    <ActionButton kind="danger" disabledReason={disabledReason} onAction={remove}>
       Remove…<span className="hidden"> {key}</span>
     </ActionButton>
   )
@@ -118,41 +122,43 @@ function RemoveKey({ tagKey, refusal }: RemoveKeyProps) {
 
 interface TagKeyFormProps {
   readonly organization: string
-  /** Undefined makes a new one. */
+  /** The edited key; undefined to create one. */
   readonly tagKey: v2.ReservedTagKey | undefined
   readonly onClose: () => void
 }
 
 function TagKeyForm({ organization, tagKey, onClose }: TagKeyFormProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [key, setKey] = useState(tagKey?.attributes.key ?? '')
-  const [isFixed, setFixed] = useState(tagKey?.attributes['disable-overrides'] ?? false)
+  const [disableOverrides, setDisableOverrides] = useState(
+    tagKey?.attributes['disable-overrides'] ?? false,
+  )
   const save = async () => {
-    const body = resource('reserved-tag-keys', { key, 'disable-overrides': isFixed })
-    const done = await act({
+    const body = resource('reserved-tag-keys', { key, 'disable-overrides': disableOverrides })
+    const result = await callApi({
       call: (api) =>
         tagKey === undefined
           ? api.v2.createReservedTagKey({ params: { organization_name: organization }, body })
           : api.v2.updateReservedTagKey({ params: { reserved_tag_key_id: tagKey.id }, body }),
-      done: `${key} is reserved.`,
+      successMessage: `${key} is reserved.`,
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog
       title={tagKey === undefined ? 'New tag key' : 'Edit the tag key'}
       action="Save"
-      refusal={key === '' ? 'Fill in the key.' : undefined}
+      disabledReason={key === '' ? 'Fill in the key.' : undefined}
       onSubmit={save}
       onClose={onClose}
     >
       <TextField label="Key" attribute="key" value={key} onChange={setKey} />
       <CheckField
-        label="Workspaces have the value of their project"
+        label="Disable overrides in workspaces"
         attribute="disable-overrides"
-        value={isFixed}
-        onChange={setFixed}
-        hint="Values of their own that are there already stay until they are removed."
+        value={disableOverrides}
+        onChange={setDisableOverrides}
+        hint="Existing overrides stay until they are removed."
       />
     </FormDialog>
   )

@@ -1,18 +1,18 @@
 import type { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from './organization-view.ts'
-import { SearchedList } from './searched-list.tsx'
-import { VISIBILITIES, VISIBILITY_TEXTS, type Visibility } from './team-words.ts'
+import type { OrganizationView } from './in-organization.tsx'
+import { SearchableList } from './searched-list.tsx'
+import { VISIBILITIES, VISIBILITY_TEXTS, type Visibility } from './labels.ts'
 
 const COLUMNS: readonly Column<v2.Team>[] = [
   { id: 'name', head: 'Team', cell: ({ attributes }) => attributes.name },
@@ -25,52 +25,54 @@ const COLUMNS: readonly Column<v2.Team>[] = [
   },
   {
     id: 'visibility',
-    head: 'Seen by',
+    head: 'Visibility',
     width: '180px',
     isExtra: true,
     cell: ({ attributes }) => VISIBILITY_TEXTS[attributes.visibility],
   },
   {
     id: 'access',
-    head: 'In the whole organization',
+    head: 'Organization access',
     isExtra: true,
-    cell: ({ attributes }) => accessOf(attributes),
+    cell: ({ attributes }) => accessText(attributes),
   },
 ]
 
-function accessOf({ name, 'organization-access': access }: v2.Team['attributes']): string {
+function accessText({ name, 'organization-access': access }: v2.Team['attributes']): string {
   if (name === 'owners') return 'everything'
-  const held = Object.entries(access).flatMap(([right, isHeld]) => (isHeld ? [right] : []))
-  return held.join(', ') || 'only what projects and workspaces grant'
+  const granted = Object.entries(access).flatMap(([permission, isGranted]) =>
+    isGranted ? [permission] : [],
+  )
+  return granted.join(', ') || 'only what projects and workspaces grant'
 }
 
-/** The teams that the caller may see. */
+/** The tab with the teams that are visible to the caller. */
 export function TeamsTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
-  const list = usePages(['teams', organization.id, text], ({ api, signal, page }) =>
+  const list = useNumberedList(['teams', organization.id, text], ({ api, signal, pageQuery }) =>
     api.v2.listTeams({
       params: { organization_name: organization.id },
-      query: { ...page, q: text === '' ? undefined : text },
+      query: { ...pageQuery, q: text === '' ? undefined : text },
       signal,
     }),
   )
   return (
-    <SearchedList
+    <SearchableList
       list={list}
-      things="teams"
-      text={text}
+      resourceNames="teams"
+      searchText={text}
       label="Teams"
       columns={COLUMNS}
       keyOf={({ id }) => id}
       hrefOf={({ id }) => paths.team(organization.id, id)}
       empty={
-        <EmptyState title="No team is called that" command={FIRST_COMMANDS.teams}>
-          <p>Teams hold users, and are given access to projects and workspaces.</p>
+        <EmptyState title="No matching teams" command={FIRST_COMMANDS.teams}>
+          <p>Teams group users and grant access to projects and workspaces.</p>
         </EmptyState>
       }
       create={{
         action: 'New team…',
-        refusal: organizationCan.createTeam(organization),
+        disabledReason: organizationDisabledReason.createTeam(organization),
         form: (onClose) => <NewTeam organization={organization.id} onClose={onClose} />,
       }}
     />
@@ -83,32 +85,32 @@ interface NewTeamProps {
 }
 
 function NewTeam({ organization, onClose }: NewTeamProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [name, setName] = useState('')
   const [visibility, setVisibility] = useState<Visibility>('organization')
   const create = async () => {
-    const made = await act({
+    const created = await callApi({
       call: (api) =>
         api.v2.createTeam({
           params: { organization_name: organization },
           body: resource('teams', { name, visibility }),
         }),
-      done: `The team ${name} is created.`,
+      successMessage: `The team ${name} is created.`,
     })
-    if (made !== undefined) navigate(paths.team(organization, made.data.data.id))
-    return made !== undefined
+    if (created !== undefined) navigate(paths.team(organization, created.data.data.id))
+    return created !== undefined
   }
   return (
     <FormDialog
       title="New team"
       action="Create"
-      refusal={name === '' ? 'Enter a name.' : undefined}
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >
       <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
-        label="Seen by"
+        label="Visibility"
         attribute="visibility"
         value={visibility}
         onChange={setVisibility}

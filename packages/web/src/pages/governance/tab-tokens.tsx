@@ -1,57 +1,56 @@
 import type { v2 } from '@reeve/contract'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { useOptional, useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Failure } from '../../parts/failure.tsx'
-import { Loading } from '../../parts/loading.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { Refused } from '../../parts/refused.tsx'
-import { AuthTokens } from './auth-tokens.tsx'
-import type { OrganizationView } from './organization-view.ts'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { useOptionalQuery, useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { Loading, PermissionNotice } from '../../components/notices.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { AuthTokensPanel } from './auth-tokens.tsx'
+import type { OrganizationView } from './in-organization.tsx'
 
-/** The tokens of an organization: its own two, and those of its teams. */
+/** The tab with the tokens of the organization and of its teams. */
 export function TokensTab({ organization }: OrganizationView) {
-  const refusal = organizationCan.manageTokens(organization)
+  const disabledReason = organizationDisabledReason.manageTokens(organization)
   return (
     <>
-      {refusal === undefined ? (
+      {disabledReason === undefined ? (
         <>
-          <OwnToken organization={organization.id} title="Token of the organization" />
-          <OwnToken
+          <OrganizationToken organization={organization.id} title="Token of the organization" />
+          <OrganizationToken
             organization={organization.id}
             title="Token for the audit trail"
             kind="audit-trails"
           />
         </>
       ) : (
-        <Refused reason={`Tokens of the organization: ${refusal}`} />
+        <PermissionNotice reason={`Tokens of the organization: ${disabledReason}`} />
       )}
       <TeamTokens organization={organization.id} />
     </>
   )
 }
 
-interface OwnTokenProps {
+interface OrganizationTokenProps {
   readonly organization: string
   readonly title: string
   readonly kind?: 'audit-trails'
 }
 
-function OwnToken({ organization, title, kind }: OwnTokenProps) {
+function OrganizationToken({ organization, title, kind }: OrganizationTokenProps) {
   const params = { organization_name: organization }
   const query = kind === undefined ? {} : { token: kind }
-  const token = useOptional(['organization-token', organization, kind ?? ''], (api, signal) =>
+  const token = useOptionalQuery(['organization-token', organization, kind ?? ''], (api, signal) =>
     api.v2.readOrganizationToken({ params, query, signal }),
   )
   return (
     <QueryView query={token} what="the token">
       {(found) => (
-        <AuthTokens
+        <AuthTokensPanel
           title={title}
           tokens={found === null ? [] : [found.data]}
-          none="There is none."
-          refusal={undefined}
+          emptyText="No token."
+          disabledReason={undefined}
           hasDescription={false}
           create={(api, body) => api.v2.createOrganizationToken({ params, query, body })}
         />
@@ -60,31 +59,31 @@ function OwnToken({ organization, title, kind }: OwnTokenProps) {
   )
 }
 
-/** Those that the caller may manage; each team makes its own. */
+/** The team tokens that the caller may manage; they are created on the page of the team. */
 function TeamTokens({ organization }: { readonly organization: string }) {
   const params = { organization_name: organization }
-  const list = usePages(['team-tokens', organization], ({ api, signal, page }) =>
-    api.v2.listTeamTokens({ params, query: page, signal }),
+  const list = useNumberedList(['team-tokens', organization], ({ api, signal, pageQuery }) =>
+    api.v2.listTeamTokens({ params, query: pageQuery, signal }),
   )
-  const teams = useRead(['teams', organization, 'names'], (api, signal) =>
+  const teams = useApiQuery(['teams', organization, 'names'], (api, signal) =>
     api.v2.listTeams({ params, query: { 'page[size]': 100 }, signal }),
   )
-  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
+  if (list.error !== null) return <ErrorMessage error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what="the tokens" />
-  const nameOf = ({ relationships }: v2.AuthenticationToken): string => {
+  const teamNameOf = ({ relationships }: v2.AuthenticationToken): string => {
     const id = relationships.team?.data.id ?? ''
     return teams.data?.data.find((team) => team.id === id)?.attributes.name ?? id
   }
   return (
     <>
-      <AuthTokens
+      <AuthTokensPanel
         title="Tokens of teams"
         tokens={list.items}
-        none="None that you may manage. The page of a team makes them."
-        refusal={undefined}
-        holderOf={nameOf}
+        emptyText="No tokens that you may manage. Team tokens are created on the page of the team."
+        disabledReason={undefined}
+        holderOf={teamNameOf}
       />
-      {list.hasMore && <ActionButton onAct={list.loadMore}>More</ActionButton>}
+      {list.hasMore && <ActionButton onAction={list.loadMore}>Load more</ActionButton>}
     </>
   )
 }

@@ -1,21 +1,21 @@
 import { v2 } from '@reeve/contract'
 import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from './organization-view.ts'
-import { SearchedList } from './searched-list.tsx'
+import type { OrganizationView } from './in-organization.tsx'
+import { SearchableList } from './searched-list.tsx'
 
 const COLUMNS: readonly Column<v2.Workspace>[] = [
   { id: 'name', head: 'Workspace', sort: 'name', cell: ({ attributes }) => attributes.name },
@@ -25,9 +25,9 @@ const COLUMNS: readonly Column<v2.Workspace>[] = [
     width: '120px',
     cell: ({ attributes }) =>
       attributes.locked ? (
-        <StateBadge state="locked" title={attributes['locked-reason'] ?? undefined} />
+        <StatusBadge state="locked" title={attributes['locked-reason'] ?? undefined} />
       ) : (
-        <span className="quiet">open</span>
+        <span className="quiet">unlocked</span>
       ),
   },
   {
@@ -48,21 +48,21 @@ const COLUMNS: readonly Column<v2.Workspace>[] = [
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     sort: 'latest-change-at',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['latest-change-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['latest-change-at'])} />,
   },
 ]
 
-/** All workspaces that the caller may read. */
+/** The tab with the workspaces that the caller may read. */
 export function WorkspacesTab({ organization, search }: OrganizationView) {
   return (
     <WorkspaceList
       organization={organization.id}
       search={search}
-      refusal={organizationCan.createWorkspace(organization)}
+      disabledReason={organizationDisabledReason.createWorkspace(organization)}
     />
   )
 }
@@ -70,21 +70,26 @@ export function WorkspacesTab({ organization, search }: OrganizationView) {
 interface WorkspaceListProps {
   readonly organization: string
   readonly search: URLSearchParams
-  readonly refusal: Verdict
-  /** Only those of this project; new ones are made in it. */
+  readonly disabledReason: DisabledReason
+  /** Limits the list to a project, in which new workspaces are created. */
   readonly project?: string
 }
 
-export function WorkspaceList({ organization, search, refusal, project }: WorkspaceListProps) {
+export function WorkspaceList({
+  organization,
+  search,
+  disabledReason,
+  project,
+}: WorkspaceListProps) {
   const text = search.get('q') ?? ''
   const sort = v2.WORKSPACE_SORTS.find((one) => one === search.get('sort')) ?? 'name'
-  const list = usePages(
+  const list = useNumberedList(
     ['workspaces', organization, text, project ?? '', sort],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v2.listWorkspaces({
         params: { organization_name: organization },
         query: {
-          ...page,
+          ...pageQuery,
           'search[name]': text === '' ? undefined : text,
           'filter[project][id]': project,
           sort,
@@ -94,23 +99,23 @@ export function WorkspaceList({ organization, search, refusal, project }: Worksp
     { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
   )
   return (
-    <SearchedList
+    <SearchableList
       list={list}
-      things="workspaces"
-      text={text}
+      resourceNames="workspaces"
+      searchText={text}
       label="Workspaces"
       columns={COLUMNS}
       sort={sort}
       keyOf={({ id }) => id}
       hrefOf={({ attributes }) => paths.workspace(organization, attributes.name)}
       empty={
-        <EmptyState title="No workspaces here" command={FIRST_COMMANDS.workspaces}>
-          <p>A workspace is what runs plan and apply; policies judge each of its plans.</p>
+        <EmptyState title="No matching workspaces" command={FIRST_COMMANDS.workspaces}>
+          <p>Runs plan and apply the configuration of a workspace; policies evaluate each plan.</p>
         </EmptyState>
       }
       create={{
         action: 'New workspace…',
-        refusal,
+        disabledReason,
         form: (onClose) => (
           <NewWorkspace organization={organization} project={project} onClose={onClose} />
         ),
@@ -126,27 +131,27 @@ interface NewWorkspaceProps {
 }
 
 function NewWorkspace({ organization, project, onClose }: NewWorkspaceProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
   const create = async () => {
-    const within = project === undefined ? {} : { project: toOne('projects', project) }
-    const made = await act({
+    const relationships = project === undefined ? {} : { project: toOne('projects', project) }
+    const created = await callApi({
       call: (api) =>
         api.v2.createWorkspace({
           params: { organization_name: organization },
-          body: resource('workspaces', { name, description }, within),
+          body: resource('workspaces', { name, description }, relationships),
         }),
-      done: `The workspace ${name} is created.`,
+      successMessage: `The workspace ${name} is created.`,
     })
-    if (made !== undefined) navigate(paths.workspace(organization, name))
-    return made !== undefined
+    if (created !== undefined) navigate(paths.workspace(organization, name))
+    return created !== undefined
   }
   return (
     <FormDialog
       title="New workspace"
       action="Create"
-      refusal={name === '' ? 'Enter a name.' : undefined}
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >

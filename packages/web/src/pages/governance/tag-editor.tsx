@@ -1,8 +1,8 @@
 import { useId, useState } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Icon } from '../../components/icon.tsx'
 
 const TAGS_MAX = 10
 
@@ -11,7 +11,7 @@ export interface Tag {
   readonly value: string
 }
 
-/** What requests carry: `key` alone is a tag too. */
+/** Returns the request body for tags; the value may be empty. */
 export function tagBindingsOf(tags: readonly Tag[]) {
   return {
     data: tags.map(({ key, value }) => ({
@@ -27,29 +27,35 @@ function TagList({ tags }: { readonly tags: readonly Tag[] }) {
     <ul className="row tags" aria-label="Tags">
       {tags.map((tag) => (
         <li key={tag.key} className="tag">
-          {textOf(tag)}
+          {tagText(tag)}
         </li>
       ))}
     </ul>
   )
 }
 
-function textOf({ key, value }: Tag): string {
+function tagText({ key, value }: Tag): string {
   return value === '' ? key : `${key}: ${value}`
 }
 
 interface TagEditorProps {
   readonly organization: string
   readonly tags: readonly Tag[]
-  readonly refusal: Verdict
-  /** Why tags may not be taken away, though others may be added. */
-  readonly removal: Verdict
-  /** Puts these in place of all there are, or only beside them; whether it was done. */
+  readonly disabledReason: DisabledReason
+  /** Why tags cannot be removed; they may still be added. */
+  readonly removeDisabledReason: DisabledReason
+  /** Replaces all tags, or adds to them; resolves to whether the request succeeded. */
   readonly onSave: (tags: readonly Tag[], isWhole: boolean) => Promise<boolean>
 }
 
-/** The tags of a project or workspace as rows of key and value. */
-export function TagEditor({ organization, tags, refusal, removal, onSave }: TagEditorProps) {
+/** Edits the tags of a project or workspace as rows of key and value. */
+export function TagEditor({
+  organization,
+  tags,
+  disabledReason,
+  removeDisabledReason,
+  onSave,
+}: TagEditorProps) {
   const keysId = useId()
   const [draft, setDraft] = useState<readonly Tag[]>()
   if (draft === undefined)
@@ -57,18 +63,21 @@ export function TagEditor({ organization, tags, refusal, removal, onSave }: TagE
       <div className="stack">
         <TagList tags={tags} />
         <div>
-          <ActionButton refusal={refusal} onAct={() => setDraft([...tags, { key: '', value: '' }])}>
+          <ActionButton
+            disabledReason={disabledReason}
+            onAction={() => setDraft([...tags, { key: '', value: '' }])}
+          >
             Edit tags
           </ActionButton>
         </div>
       </div>
     )
-  const change = (index: number, part: Partial<Tag>) =>
-    setDraft(draft.map((tag, place) => (place === index ? { ...tag, ...part } : tag)))
-  const given = draft.filter(({ key }) => key !== '')
-  const isWhole = tags.some(({ key }) => !given.some((tag) => tag.key === key))
+  const updateTag = (index: number, change: Partial<Tag>) =>
+    setDraft(draft.map((tag, position) => (position === index ? { ...tag, ...change } : tag)))
+  const entered = draft.filter(({ key }) => key !== '')
+  const replace = tags.some(({ key }) => !entered.some((tag) => tag.key === key))
   const save = async () => {
-    if (await onSave(given, isWhole)) setDraft(undefined)
+    if (await onSave(entered, replace)) setDraft(undefined)
   }
   return (
     <form className="stack" onSubmit={(event) => event.preventDefault()}>
@@ -77,23 +86,23 @@ export function TagEditor({ organization, tags, refusal, removal, onSave }: TagE
         <TagRow
           key={index}
           tag={tag}
-          keys={keysId}
-          place={index + 1}
-          onChange={(part) => change(index, part)}
-          onRemove={() => setDraft(draft.filter((_, place) => place !== index))}
+          keysListId={keysId}
+          position={index + 1}
+          onChange={(change) => updateTag(index, change)}
+          onRemove={() => setDraft(draft.filter((_, position) => position !== index))}
         />
       ))}
       <div className="row">
         <ActionButton
-          refusal={draft.length >= TAGS_MAX ? `There may be ${TAGS_MAX} tags.` : undefined}
-          onAct={() => setDraft([...draft, { key: '', value: '' }])}
+          disabledReason={draft.length >= TAGS_MAX ? `The maximum is ${TAGS_MAX} tags.` : undefined}
+          onAction={() => setDraft([...draft, { key: '', value: '' }])}
         >
           Add a tag
         </ActionButton>
         <ActionButton
           kind="primary"
-          refusal={faultIn(given) ?? (isWhole ? removal : undefined)}
-          onAct={save}
+          disabledReason={tagsError(entered) ?? (replace ? removeDisabledReason : undefined)}
+          onAction={save}
           isSubmit
         >
           Save tags
@@ -106,10 +115,10 @@ export function TagEditor({ organization, tags, refusal, removal, onSave }: TagE
   )
 }
 
-function faultIn(tags: readonly Tag[]): Verdict {
+function tagsError(tags: readonly Tag[]): DisabledReason {
   const keys = tags.map(({ key }) => key)
-  const twice = keys.find((key, index) => keys.indexOf(key) !== index)
-  return twice === undefined ? undefined : `The key ${twice} is there twice.`
+  const duplicate = keys.find((key, index) => keys.indexOf(key) !== index)
+  return duplicate === undefined ? undefined : `The key ${duplicate} is duplicated.`
 }
 
 interface ReservedKeysProps {
@@ -117,9 +126,9 @@ interface ReservedKeysProps {
   readonly organization: string
 }
 
-/** The keys that the organization suggests. */
+/** The reserved tag keys as suggestions. */
 function ReservedKeys({ id, organization }: ReservedKeysProps) {
-  const { data } = useRead(['tag-keys', organization, 'offered'], (api, signal) =>
+  const { data } = useApiQuery(['tag-keys', organization, 'offered'], (api, signal) =>
     api.v2.listReservedTagKeys({
       params: { organization_name: organization },
       query: { 'page[size]': 100 },
@@ -137,31 +146,31 @@ function ReservedKeys({ id, organization }: ReservedKeysProps) {
 
 interface TagRowProps {
   readonly tag: Tag
-  /** The id of the list of keys that are offered. */
-  readonly keys: string
-  readonly place: number
+  /** ID of the `datalist` with the suggested keys. */
+  readonly keysListId: string
+  readonly position: number
   readonly onChange: (part: Partial<Tag>) => void
   readonly onRemove: () => void
 }
 
-function TagRow({ tag, keys, place, onChange, onRemove }: TagRowProps) {
+function TagRow({ tag, keysListId, position, onChange, onRemove }: TagRowProps) {
   return (
     <div className="row tag-row">
       <input
-        aria-label={`Key of tag ${place}`}
+        aria-label={`Key of tag ${position}`}
         placeholder="key"
-        list={keys}
+        list={keysListId}
         value={tag.key}
         onChange={(event) => onChange({ key: event.target.value })}
       />
       <input
-        aria-label={`Value of tag ${place}`}
+        aria-label={`Value of tag ${position}`}
         placeholder="value (optional)"
         value={tag.value}
         onChange={(event) => onChange({ value: event.target.value })}
       />
       <button type="button" className="icon-button" onClick={onRemove}>
-        <Icon name="close" label={`Remove tag ${place}`} />
+        <Icon name="close" label={`Remove tag ${position}`} />
       </button>
     </div>
   )

@@ -1,31 +1,28 @@
 import { v2 } from '@reeve/contract'
 import { findIncluded, resource, toMany } from '@reeve/sdk'
 import { useState } from 'react'
-import { teamCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { CheckField, ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { teamDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { CheckField, ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { DeleteButton } from './deletion.tsx'
-import { findMembers } from './find.ts'
-import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
-import { MemberPanel } from './member-panel.tsx'
-import { TeamTokens } from './team-tokens.tsx'
-import { VISIBILITIES, VISIBILITY_TEXTS, wordsOf } from './team-words.ts'
+import { findMembers, MemberPanel } from './member-panel.tsx'
+import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
+import { TeamTokens } from './auth-tokens.tsx'
+import { VISIBILITIES, VISIBILITY_TEXTS, permissionLabel } from './labels.ts'
 
-/** A team: who is in it, and what it may do in the whole organization. */
+/** A team with its members, permissions and tokens. */
 export function TeamPage({ params }: PageProps<'/organizations/:organization/teams/:teamId'>) {
   return (
-    <InOrganization name={params.organization}>
+    <OrganizationPageFrame name={params.organization}>
       {({ id }) => <LoadedTeam {...params} organization={id} />}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
@@ -35,7 +32,7 @@ interface LoadedTeamProps {
 }
 
 function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
-  const team = useRead(['team', teamId, 'users'], (api, signal) =>
+  const team = useApiQuery(['team', teamId, 'users'], (api, signal) =>
     api.v2.readTeam({
       params: { team_id: teamId },
       query: { include: 'users,organization_memberships' },
@@ -49,26 +46,26 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
       page={{
         title: 'Team',
         crumbs: [
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           { text: 'Teams', href: paths.organization(organization, 'teams') },
         ],
       }}
     >
       {(document) => (
-        <OfOrganization
+        <OrganizationGuard
           name={organization}
           owner={document.data.relationships.organization.data.id}
           hrefIn={(name) => paths.team(name, teamId)}
         >
-          <PageHead
+          <PageHeader
             title={document.data.attributes.name}
             crumbs={[
-              ...crumbsOf(organization),
+              ...organizationCrumbs(organization),
               { text: 'Teams', href: paths.organization(organization, 'teams') },
             ]}
             aside={
               <span className="tag">
-                seen by {VISIBILITY_TEXTS[document.data.attributes.visibility]}
+                visible to {VISIBILITY_TEXTS[document.data.attributes.visibility]}
               </span>
             }
             actions={
@@ -76,22 +73,22 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
                 <EditButton team={document.data} />
                 <DeleteButton
                   what={`the team ${document.data.attributes.name}`}
-                  body={<p>Its members lose what only this team may do.</p>}
-                  refusal={teamCan.destroy(document.data)}
+                  body={<p>Its members lose the permissions of this team.</p>}
+                  disabledReason={teamDisabledReason.destroy(document.data)}
                   call={(api) => api.v2.deleteTeam({ params: { team_id: teamId } })}
-                  after={paths.organization(organization, 'teams')}
+                  returnTo={paths.organization(organization, 'teams')}
                 />
               </>
             }
           />
           <Members organization={organization} document={document} />
-          <AccessPanel team={document.data} />
+          <OrganizationAccessPanel team={document.data} />
           <TeamTokens organization={organization} team={document.data} />
-          <CommandLine
-            cli={`reeve team show --organization ${quoted(organization)} ${quoted(document.data.attributes.name)}`}
+          <CliAndApiPanel
+            cli={`reeve team show --organization ${quoteShellArg(organization)} ${quoteShellArg(document.data.attributes.name)}`}
             call={{ path: `/api/v2/teams/${teamId}`, query: { include: 'users' } }}
           />
-        </OfOrganization>
+        </OrganizationGuard>
       )}
     </QueryView>
   )
@@ -101,7 +98,10 @@ function EditButton({ team }: { readonly team: v2.Team }) {
   const [isEditing, setEditing] = useState(false)
   return (
     <>
-      <ActionButton refusal={teamCan.update(team)} onAct={() => setEditing(true)}>
+      <ActionButton
+        disabledReason={teamDisabledReason.update(team)}
+        onAction={() => setEditing(true)}
+      >
         Edit…
       </ActionButton>
       {isEditing && <EditTeam team={team} onClose={() => setEditing(false)} />}
@@ -115,31 +115,33 @@ interface EditTeamProps {
 }
 
 function EditTeam({ team, onClose }: EditTeamProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const { attributes } = team
   const [name, setName] = useState(attributes.name)
   const [visibility, setVisibility] = useState(attributes.visibility)
-  const [mayManage, setMayManage] = useState(attributes['allow-member-token-management'])
+  const [allowTokenManagement, setAllowTokenManagement] = useState(
+    attributes['allow-member-token-management'],
+  )
   const save = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updateTeam({
           params: { team_id: team.id },
           body: resource('teams', {
             name,
             visibility,
-            'allow-member-token-management': mayManage,
+            'allow-member-token-management': allowTokenManagement,
           }),
         }),
-      done: 'The team is saved.',
+      successMessage: 'The team is saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title="Edit the team" action="Save" onSubmit={save} onClose={onClose}>
       <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
-        label="Seen by"
+        label="Visibility"
         attribute="visibility"
         value={visibility}
         onChange={setVisibility}
@@ -147,10 +149,10 @@ function EditTeam({ team, onClose }: EditTeamProps) {
         textOf={(one) => VISIBILITY_TEXTS[one]}
       />
       <CheckField
-        label="Members make and revoke its tokens"
+        label="Members may manage its tokens"
         attribute="allow-member-token-management"
-        value={mayManage}
-        onChange={setMayManage}
+        value={allowTokenManagement}
+        onChange={setAllowTokenManagement}
       />
     </FormDialog>
   )
@@ -162,7 +164,7 @@ interface MembersProps {
 }
 
 function Members({ organization, document }: MembersProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const { id, relationships } = document.data
   const members = relationships['organization-memberships'].data.map((membership) => ({
     id: membership.id,
@@ -170,9 +172,9 @@ function Members({ organization, document }: MembersProps) {
   }))
   const change = async (call: 'addTeamMemberships' | 'removeTeamMemberships', member: string) => {
     const body = toMany('organization-memberships', [member])
-    await act({
+    await callApi({
       call: (api) => api.v2[call]({ params: { team_id: id }, body }),
-      done: 'The members of the team are saved.',
+      successMessage: 'The members of the team are saved.',
     })
   }
   return (
@@ -180,8 +182,8 @@ function Members({ organization, document }: MembersProps) {
       title="Members"
       label="Member"
       members={members}
-      none="Nobody yet. People are invited to the organization first."
-      refusal={teamCan.updateMembers(document.data)}
+      emptyText="No members. Users must be members of the organization first."
+      disabledReason={teamDisabledReason.updateMembers(document.data)}
       queryKey={['members', organization]}
       find={(api, text, signal) => findMembers({ api, organization, text, signal })}
       onAdd={(choice) => change('addTeamMemberships', choice.id)}
@@ -190,31 +192,31 @@ function Members({ organization, document }: MembersProps) {
   )
 }
 
-/** What a team may do everywhere in the organization. */
-function AccessPanel({ team }: { readonly team: v2.Team }) {
-  const act = useAct()
-  const refusal = teamCan.updateAccess(team)
-  const held = team.attributes['organization-access']
-  const change = async (right: v2.OrganizationAccess, isHeld: boolean) => {
-    await act({
+/** The organization-wide permissions of a team. */
+function OrganizationAccessPanel({ team }: { readonly team: v2.Team }) {
+  const callApi = useApiAction()
+  const disabledReason = teamDisabledReason.updateAccess(team)
+  const granted = team.attributes['organization-access']
+  const change = async (permission: v2.OrganizationAccess, isGranted: boolean) => {
+    await callApi({
       call: (api) =>
         api.v2.updateTeam({
           params: { team_id: team.id },
-          body: resource('teams', { 'organization-access': { [right]: isHeld } }),
+          body: resource('teams', { 'organization-access': { [permission]: isGranted } }),
         }),
-      done: `${wordsOf(right)} is ${isHeld ? 'given' : 'taken'}.`,
+      successMessage: `${isGranted ? 'Granted' : 'Revoked'} ${permissionLabel(permission)}.`,
     })
   }
   return (
-    <Panel title="In the whole organization">
-      <fieldset className="rights" disabled={refusal !== undefined}>
-        <legend>{refusal ?? 'A change takes effect at once.'}</legend>
-        {v2.ORGANIZATION_ACCESS.map((right) => (
+    <Panel title="Organization access">
+      <fieldset className="rights" disabled={disabledReason !== undefined}>
+        <legend>{disabledReason ?? 'A change takes effect at once.'}</legend>
+        {v2.ORGANIZATION_ACCESS.map((permission) => (
           <CheckField
-            key={right}
-            label={wordsOf(right)}
-            value={held[right]}
-            onChange={(isHeld) => void change(right, isHeld)}
+            key={permission}
+            label={permissionLabel(permission)}
+            value={granted[permission]}
+            onChange={(isGranted) => void change(permission, isGranted)}
           />
         ))}
       </fieldset>

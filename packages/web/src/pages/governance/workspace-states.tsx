@@ -1,40 +1,38 @@
 import type { v2 } from '@reeve/contract'
-import { compareStates, isPlain, resource, toOne, type StateChange } from '@reeve/sdk'
+import { compareStates, isPlainObject, resource, toOne, type StateChange } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { workspaceDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { Dialog, useConfirm } from '../../components/dialog.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { dateFromText } from '../../format.ts'
 import type { Api } from '../../session/api.ts'
-import type { WorkspaceView } from './workspace-runs.tsx'
+import type { WorkspaceView } from './workspace-tabs.tsx'
 
-/** The history of states; each can be compared with the current one, and become it again. */
+/** The tab with the state versions; each can be compared with the current one and restored. */
 export function StatesTab({ organization, workspace }: WorkspaceView) {
-  const [compared, setCompared] = useState<v2.StateVersion>()
-  const list = usePages(
+  const [comparedState, setComparedState] = useState<v2.StateVersion>()
+  const list = useNumberedList(
     ['states', workspace.id],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v2.listStateVersions({
         query: {
           'filter[workspace][name]': workspace.attributes.name,
           'filter[organization][name]': organization,
           'filter[status]': 'finalized',
-          ...page,
+          ...pageQuery,
         },
         signal,
       }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
   )
-  const askToRollBack = useRollback(workspace)
+  const confirmRollback = useRollback(workspace)
   const columns: readonly Column<v2.StateVersion>[] = [
     ...COLUMNS,
     {
@@ -43,12 +41,12 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
       width: '260px',
       cell: (state) => (
         <span className="row">
-          <button type="button" className="button" onClick={() => setCompared(state)}>
+          <button type="button" className="button" onClick={() => setComparedState(state)}>
             Compare
           </button>
           <ActionButton
-            refusal={workspaceCan.rollBack(workspace)}
-            onAct={() => askToRollBack(state)}
+            disabledReason={workspaceDisabledReason.rollBack(workspace)}
+            onAction={() => confirmRollback(state)}
           >
             Roll back…
           </ActionButton>
@@ -70,12 +68,12 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
           </EmptyState>
         }
       />
-      {compared !== undefined && (
+      {comparedState !== undefined && (
         <Dialog
-          title={`From serial ${compared.attributes.serial} to the current state`}
-          onClose={() => setCompared(undefined)}
+          title={`From serial ${comparedState.attributes.serial} to the current state`}
+          onClose={() => setComparedState(undefined)}
         >
-          <StateDifference workspace={workspace} state={compared} />
+          <StateComparison workspace={workspace} state={comparedState} />
         </Dialog>
       )}
     </>
@@ -86,8 +84,8 @@ const COLUMNS: readonly Column<v2.StateVersion>[] = [
   { id: 'serial', head: 'Serial', width: '88px', cell: ({ attributes }) => attributes.serial },
   {
     id: 'made',
-    head: 'Made',
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+    head: 'Created',
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
   },
   {
     id: 'resources',
@@ -100,17 +98,17 @@ const COLUMNS: readonly Column<v2.StateVersion>[] = [
     id: 'run',
     head: 'Run',
     isExtra: true,
-    cell: ({ relationships }) => relationships.run.data?.id ?? 'by hand',
+    cell: ({ relationships }) => relationships.run.data?.id ?? 'manual',
   },
 ]
 
-/** Makes an earlier state the current one, holding the lock of the workspace meanwhile. */
+/** Restores an earlier state after confirmation, holding the lock of the workspace. */
 function useRollback(workspace: v2.Workspace) {
-  const act = useAct()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   return async (state: v2.StateVersion) => {
     const { serial } = state.attributes
-    const isSure = await confirm({
+    const isConfirmed = await confirm({
       title: `Roll back to serial ${serial}?`,
       body: (
         <p>
@@ -121,10 +119,10 @@ function useRollback(workspace: v2.Workspace) {
       action: 'Roll back',
       isDangerous: true,
     })
-    if (!isSure) return
-    await act({
+    if (!isConfirmed) return
+    await callApi({
       call: (api) => rollBack(api, workspace.id, state),
-      done: `The state of serial ${serial} is current again.`,
+      successMessage: `The state of serial ${serial} is current again.`,
     })
   }
 }
@@ -134,20 +132,23 @@ async function rollBack(api: Api, workspaceId: string, state: v2.StateVersion) {
   const reason = `Rollback to state version ${state.id}`
   await api.v2.lockWorkspace({ params, body: { reason } })
   try {
-    const related = { 'rollback-state-version': toOne('state-versions', state.id) }
-    return await api.v2.rollBackState({ params, body: resource('state-versions', {}, related) })
+    const relationships = { 'rollback-state-version': toOne('state-versions', state.id) }
+    return await api.v2.rollBackState({
+      params,
+      body: resource('state-versions', {}, relationships),
+    })
   } finally {
     await api.v2.unlockWorkspace({ params })
   }
 }
 
-interface StateDifferenceProps {
+interface StateComparisonProps {
   readonly workspace: v2.Workspace
   readonly state: v2.StateVersion
 }
 
-function StateDifference({ workspace, state }: StateDifferenceProps) {
-  const difference = useRead(['state-difference', state.id], async (api, signal) => {
+function StateComparison({ workspace, state }: StateComparisonProps) {
+  const difference = useApiQuery(['state-difference', state.id], async (api, signal) => {
     const params = { workspace_id: workspace.id }
     const { data: current } = await api.v2.readCurrentStateVersion({ params, signal })
     const [before, after] = await Promise.all(
@@ -164,7 +165,7 @@ function StateDifference({ workspace, state }: StateDifferenceProps) {
           <ul className="changes">
             {changes.map((change) => (
               <li key={change.address}>
-                <Difference change={change} />
+                <StateChangeView change={change} />
               </li>
             ))}
           </ul>
@@ -177,12 +178,12 @@ function StateDifference({ workspace, state }: StateDifferenceProps) {
 async function readState(api: Api, id: string, signal: AbortSignal) {
   const { data } = await api.v2.downloadState({ params: { state_version_id: id }, signal })
   const parsed: unknown = JSON.parse(new TextDecoder().decode(data))
-  return isPlain(parsed) ? parsed : {}
+  return isPlainObject(parsed) ? parsed : {}
 }
 
 const SYMBOLS = { added: '+', removed: '−', changed: '~' } as const
 
-function Difference({ change }: { readonly change: StateChange }) {
+function StateChangeView({ change }: { readonly change: StateChange }) {
   const { address, action, attributes } = change
   const head = (
     <>

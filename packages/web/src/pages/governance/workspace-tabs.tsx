@@ -1,40 +1,46 @@
-import type { v2 } from '@reeve/contract'
-import { resource } from '@reeve/sdk'
+import { v2 } from '@reeve/contract'
+import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CheckField, TextField } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { workspaceDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { CheckField, FormDialog, TextField } from '../../components/form.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { useNumberedList } from '../../data/lists.ts'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
-import { DeleteButton } from './deletion.tsx'
+import { runStatusText } from './labels.ts'
 import { TagEditor, tagBindingsOf, type Tag } from './tag-editor.tsx'
-import type { WorkspaceView } from './workspace-runs.tsx'
+import { CustomPermissionFields, TeamAccessPanel } from './team-access.tsx'
 
-/** Own tags, and those of the project that are not hidden by own ones. */
+/** The tab with the tags of the workspace and the tags inherited from its project. */
 export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
-  const act = useAct()
+  const callApi = useApiAction()
   const params = { workspace_id: workspace.id }
-  const tags = useRead(
+  const tags = useApiQuery(
     ['workspace-tags', workspace.id],
     (api, signal) => api.v2.listWorkspaceEffectiveTagBindings({ params, signal }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Project' }] },
   )
-  const save = async (next: readonly Tag[], isWhole: boolean) => {
+  const save = async (next: readonly Tag[], replace: boolean) => {
     const body = tagBindingsOf(next)
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
-        if (isWhole) await api.v2.replaceWorkspaceTagBindings({ params, body })
+        if (replace) await api.v2.replaceWorkspaceTagBindings({ params, body })
         else await api.v2.updateWorkspaceTagBindings({ params, body })
         return true
       },
-      done: 'The tags are saved.',
+      successMessage: 'The tags are saved.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <QueryView query={tags} what="the tags">
@@ -44,12 +50,12 @@ export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
             <TagEditor
               organization={organization}
               tags={data.filter((tag) => !isInherited(tag)).map(({ attributes }) => attributes)}
-              refusal={workspaceCan.manageTags(workspace)}
-              removal={workspaceCan.removeTags(workspace)}
+              disabledReason={workspaceDisabledReason.manageTags(workspace)}
+              removeDisabledReason={workspaceDisabledReason.removeTags(workspace)}
               onSave={save}
             />
           </Panel>
-          <Inherited organization={organization} tags={data.filter(isInherited)} />
+          <InheritedTags organization={organization} tags={data.filter(isInherited)} />
         </>
       )}
     </QueryView>
@@ -60,15 +66,15 @@ function isInherited(tag: v2.EffectiveTagBinding): boolean {
   return tag.relationships !== undefined
 }
 
-interface InheritedProps {
+interface InheritedTagsProps {
   readonly organization: string
   readonly tags: readonly v2.EffectiveTagBinding[]
 }
 
-function Inherited({ organization, tags }: InheritedProps) {
+function InheritedTags({ organization, tags }: InheritedTagsProps) {
   if (tags.length === 0) return null
   return (
-    <Panel title="From its project">
+    <Panel title="Inherited from the project">
       <ul className="row tags">
         {tags.map(({ id, attributes, relationships }) => (
           <li key={id}>
@@ -86,28 +92,28 @@ function Inherited({ organization, tags }: InheritedProps) {
 }
 
 export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView) {
-  const act = useAct()
+  const callApi = useApiAction()
   const { attributes } = workspace
   const [name, setName] = useState(attributes.name)
   const [description, setDescription] = useState(attributes.description ?? '')
-  const [isAutomatic, setAutomatic] = useState(attributes['auto-apply'])
-  const [drift, setDrift] = useState(attributes['drift-check-interval'] ?? '')
+  const [autoApply, setAutoApply] = useState(attributes['auto-apply'])
+  const [driftInterval, setDriftInterval] = useState(attributes['drift-check-interval'] ?? '')
   const save = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) =>
         api.v2.updateWorkspace({
           params: { workspace_id: workspace.id },
           body: resource('workspaces', {
             name,
             description,
-            'auto-apply': isAutomatic,
-            'drift-check-interval': drift === '' ? null : drift,
+            'auto-apply': autoApply,
+            'drift-check-interval': driftInterval === '' ? null : driftInterval,
           }),
         }),
-      done: 'The settings are saved.',
+      successMessage: 'The settings are saved.',
     })
-    // The name is in the address.
-    if (done !== undefined)
+    // The name is part of the URL.
+    if (result !== undefined)
       navigate(paths.workspace(organization, name, 'settings'), { replace: true })
   }
   return (
@@ -116,23 +122,19 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
         <form className="stack" onSubmit={(event) => event.preventDefault()}>
           <TextField label="Name" value={name} onChange={setName} />
           <TextField label="Description" isOptional value={description} onChange={setDescription} />
-          <CheckField
-            label="Apply runs by themselves when the policies pass"
-            value={isAutomatic}
-            onChange={setAutomatic}
-          />
+          <CheckField label="Auto apply" value={autoApply} onChange={setAutoApply} />
           <TextField
             label="Time between drift checks"
             isOptional
-            value={drift}
-            onChange={setDrift}
-            hint="Such as 24h or 7d: a plan that only refreshes tells what has changed outside of runs."
+            value={driftInterval}
+            onChange={setDriftInterval}
+            hint="Such as 24h or 7d. A refresh-only plan reports changes made outside of runs."
           />
           <div>
             <ActionButton
               kind="primary"
-              refusal={workspaceCan.update(workspace)}
-              onAct={save}
+              disabledReason={workspaceDisabledReason.update(workspace)}
+              onAction={save}
               isSubmit
             >
               Save settings
@@ -144,13 +146,142 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
         <DeleteButton
           what={`the workspace ${attributes.name}`}
           body={
-            <p>Its runs and their verdicts go with it. It has to be open and manage nothing.</p>
+            <p>Its runs are deleted too. The workspace must be unlocked and manage no resources.</p>
           }
-          refusal={workspaceCan.destroy(workspace)}
+          disabledReason={workspaceDisabledReason.destroy(workspace)}
           call={(api) => api.v2.safeDeleteWorkspace({ params: { workspace_id: workspace.id } })}
-          after={paths.organization(organization, 'workspaces')}
+          returnTo={paths.organization(organization, 'workspaces')}
         />
       </Panel>
     </div>
+  )
+}
+
+export interface WorkspaceView {
+  readonly organization: string
+  readonly workspace: v2.Workspace
+}
+
+const COLUMNS: readonly Column<v2.Run>[] = [
+  { id: 'run', head: 'Run', cell: ({ id, attributes }) => attributes.message ?? id },
+  {
+    id: 'state',
+    head: 'State',
+    width: '232px',
+    cell: ({ attributes }) => (
+      <StatusBadge state={attributes.status} text={runStatusText(attributes.status)} />
+    ),
+  },
+  {
+    id: 'source',
+    head: 'Source',
+    width: '160px',
+    isExtra: true,
+    cell: ({ attributes }) => attributes.source,
+  },
+  {
+    id: 'made',
+    head: 'Created',
+    width: '112px',
+    isExtra: true,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
+  },
+]
+
+export function RunsTab({ organization, workspace }: WorkspaceView) {
+  const list = useNumberedList(
+    ['runs', workspace.id],
+    ({ api, signal, pageQuery }) =>
+      api.v2.listWorkspaceRuns({
+        params: { workspace_id: workspace.id },
+        query: pageQuery,
+        signal,
+      }),
+    { watches: [{ topic: 'Run' }] },
+  )
+  return (
+    <PagedTable
+      list={list}
+      what="the runs"
+      label="Runs"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => paths.run(organization, id)}
+      empty={
+        <EmptyState
+          title="No runs yet"
+          command={`reeve run create ${workspace.attributes.name} plan.json`}
+        >
+          <p>
+            A run evaluates the policies for one plan, which is created by your tools and uploaded.
+          </p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+/** The named access levels; `custom` is set permission by permission. */
+const LEVELS = v2.WORKSPACE_ACCESS_LEVELS.filter((level) => level !== 'custom')
+
+/** The tab with the teams that have access beyond that of the project. */
+export function WorkspaceAccessTab({ organization, workspace }: WorkspaceView) {
+  const accesses = useApiQuery(['team-workspaces', workspace.id], (api, signal) =>
+    api.v2.listTeamWorkspaceAccesses({
+      query: { 'filter[workspace][id]': workspace.id, 'page[size]': 100 },
+      signal,
+    }),
+  )
+  return (
+    <TeamAccessPanel<v2.WorkspaceAccessLevel, v2.TeamWorkspaceAccess>
+      organization={organization}
+      accesses={accesses}
+      emptyText="Only those with access to its project."
+      levels={LEVELS}
+      defaultLevel="read"
+      disabledReason={workspaceDisabledReason.manageTeams(workspace)}
+      calls={{
+        grant: (api, team, access) => {
+          const to = { team: toOne('teams', team), workspace: toOne('workspaces', workspace.id) }
+          const body = resource('team-workspaces', { access }, to)
+          return api.v2.createTeamWorkspaceAccess({ body })
+        },
+        change: (api, { id }, access) =>
+          api.v2.updateTeamWorkspaceAccess({
+            params: { team_workspace_id: id },
+            body: resource('team-workspaces', { access }),
+          }),
+        revoke: (api, { id }) =>
+          api.v2.deleteTeamWorkspaceAccess({ params: { team_workspace_id: id } }),
+      }}
+      renderCustomForm={(access, onClose) => <CustomAccess access={access} onClose={onClose} />}
+    />
+  )
+}
+
+interface CustomAccessProps {
+  readonly access: v2.TeamWorkspaceAccess
+  readonly onClose: () => void
+}
+
+function CustomAccess({ access, onClose }: CustomAccessProps) {
+  const callApi = useApiAction()
+  const { access: _level, ...granted } = access.attributes
+  const [values, setValues] = useState(granted)
+  const save = async () => {
+    const result = await callApi({
+      call: (api) =>
+        api.v2.updateTeamWorkspaceAccess({
+          params: { team_workspace_id: access.id },
+          body: resource('team-workspaces', { access: 'custom', ...values }),
+        }),
+      successMessage: 'The permissions are saved.',
+    })
+    return result !== undefined
+  }
+  return (
+    <FormDialog title="Permissions of the team" action="Save" onSubmit={save} onClose={onClose}>
+      <CustomPermissionFields title="In the workspace" values={values} onChange={setValues} />
+    </FormDialog>
   )
 }

@@ -1,24 +1,26 @@
 import type { v2 } from '@reeve/contract'
 import { findIncluded } from '@reeve/sdk'
 import { useState } from 'react'
-import { workspaceCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { FormDialog, TextField } from '../../parts/form.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
+import { workspaceDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import { PageHeader, Tabs } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { paths, WORKSPACE_TABS, type WorkspaceTab } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { crumbsOf, InOrganization } from './in-organization.tsx'
-import { RunsTab } from './workspace-runs.tsx'
+import { organizationCrumbs, OrganizationPageFrame } from './in-organization.tsx'
+import {
+  RunsTab,
+  WorkspaceAccessTab,
+  WorkspaceSettingsTab,
+  WorkspaceTagsTab,
+} from './workspace-tabs.tsx'
 import { StatesTab } from './workspace-states.tsx'
-import { WorkspaceAccessTab } from './workspace-access.tsx'
-import { WorkspaceSettingsTab, WorkspaceTagsTab } from './workspace-tabs.tsx'
 
 /** A workspace: its runs, tags, teams and lock. */
 export function WorkspacePage({
@@ -27,9 +29,9 @@ export function WorkspacePage({
 }: PageProps<'/organizations/:organization/workspaces/:workspaceName'>) {
   const tab = WORKSPACE_TABS.find((one) => one === search.get('tab')) ?? 'runs'
   return (
-    <InOrganization name={params.organization}>
+    <OrganizationPageFrame name={params.organization}>
       {() => <LoadedWorkspace {...params} tab={tab} />}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
@@ -41,7 +43,7 @@ interface LoadedWorkspaceProps {
 
 function LoadedWorkspace({ organization, workspaceName, tab }: LoadedWorkspaceProps) {
   const { View } = TABS[tab]
-  const workspace = useRead(
+  const workspace = useApiQuery(
     ['workspace', organization, workspaceName],
     (api, signal) =>
       api.v2.readNamedWorkspace({
@@ -58,7 +60,7 @@ function LoadedWorkspace({ organization, workspaceName, tab }: LoadedWorkspacePr
       page={{
         title: workspaceName,
         crumbs: [
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           { text: 'Workspaces', href: paths.organization(organization, 'workspaces') },
         ],
       }}
@@ -76,8 +78,8 @@ function LoadedWorkspace({ organization, workspaceName, tab }: LoadedWorkspacePr
             }))}
           />
           <View organization={organization} workspace={document.data} />
-          <CommandLine
-            cli={`reeve ${TABS[tab].cli} --organization ${quoted(organization)} ${quoted(workspaceName)}`}
+          <CliAndApiPanel
+            cli={`reeve ${TABS[tab].cli} --organization ${quoteShellArg(organization)} ${quoteShellArg(workspaceName)}`}
             call={{ path: `/api/v2/workspaces/${document.data.id}${TABS[tab].read}` }}
           />
         </>
@@ -111,43 +113,49 @@ interface WorkspaceHeadProps {
 
 function WorkspaceHead({ organization, document }: WorkspaceHeadProps) {
   const [isLocking, setLocking] = useState(false)
-  const act = useAct()
+  const callApi = useApiAction()
   const { id, attributes, relationships } = document.data
   const params = { workspace_id: id }
   const project = relationships.project.data
   const projectName = findIncluded(document, project)?.attributes.name ?? project.id
   const unlock = async (call: 'unlockWorkspace' | 'forceUnlockWorkspace') => {
-    await act({ call: (api) => api.v2[call]({ params }), done: 'The workspace is open again.' })
+    await callApi({
+      call: (api) => api.v2[call]({ params }),
+      successMessage: 'The workspace is unlocked.',
+    })
   }
   return (
     <>
-      <PageHead
+      <PageHeader
         title={attributes.name}
         crumbs={[
-          ...crumbsOf(organization),
+          ...organizationCrumbs(organization),
           { text: projectName, href: paths.project(organization, project.id) },
         ]}
-        aside={attributes.locked ? <StateBadge state="locked" /> : undefined}
+        aside={attributes.locked ? <StatusBadge state="locked" /> : undefined}
         lead={attributes['locked-reason'] ?? attributes.description ?? undefined}
         actions={
           attributes.locked ? (
             <>
               <ActionButton
-                refusal={workspaceCan.unlock(document.data)}
-                onAct={() => unlock('unlockWorkspace')}
+                disabledReason={workspaceDisabledReason.unlock(document.data)}
+                onAction={() => unlock('unlockWorkspace')}
               >
                 Unlock
               </ActionButton>
               <ActionButton
                 kind="danger"
-                refusal={workspaceCan.forceUnlock(document.data)}
-                onAct={() => unlock('forceUnlockWorkspace')}
+                disabledReason={workspaceDisabledReason.forceUnlock(document.data)}
+                onAction={() => unlock('forceUnlockWorkspace')}
               >
                 Force unlock
               </ActionButton>
             </>
           ) : (
-            <ActionButton refusal={workspaceCan.lock(document.data)} onAct={() => setLocking(true)}>
+            <ActionButton
+              disabledReason={workspaceDisabledReason.lock(document.data)}
+              onAction={() => setLocking(true)}
+            >
               Lock…
             </ActionButton>
           )
@@ -165,14 +173,14 @@ interface LockFormProps {
 }
 
 function LockForm({ id, onClose }: LockFormProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [reason, setReason] = useState('')
   const lock = async () => {
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v2.lockWorkspace({ params: { workspace_id: id }, body: { reason } }),
-      done: 'The workspace is locked.',
+      successMessage: 'The workspace is locked.',
     })
-    return done !== undefined
+    return result !== undefined
   }
   return (
     <FormDialog title="Lock the workspace" action="Lock" onSubmit={lock} onClose={onClose}>
@@ -187,7 +195,7 @@ function LockForm({ id, onClose }: LockFormProps) {
   )
 }
 
-/** What happens to the workspace by itself, and what has happened outside of runs. */
+/** Notices about scheduled destruction and drift. */
 function WorkspaceNotices({ workspace }: { readonly workspace: v2.Workspace }) {
   const { attributes } = workspace
   const destroyedAt = attributes['auto-destroy-at']
@@ -197,10 +205,10 @@ function WorkspaceNotices({ workspace }: { readonly workspace: v2.Workspace }) {
       ? []
       : [
           `A run will destroy everything here at ${destroyedAt}` +
-            (duration === null ? '.' : `, unless something is applied before (${duration}).`),
+            (duration === null ? '.' : `, unless a run is applied before (${duration}).`),
         ]),
     ...(attributes['drift-status'] === 'drifted'
-      ? ['The latest drift check found changes that no run has made.']
+      ? ['The latest drift check found changes made outside of runs.']
       : []),
   ]
   return notices.map((text) => (

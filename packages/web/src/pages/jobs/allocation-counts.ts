@@ -5,9 +5,9 @@ import type {
   JobStatusRow,
   TaskGroupSummary,
 } from '@reeve/contract'
-import { isParent } from '../../actions/job-can.ts'
+import { isParent } from '../../permissions/job.ts'
 
-/** In the order in which bars and legends show them. */
+/** Statuses in the order of bars and legends. */
 export const SHOWN_STATUSES = [
   'running',
   'pending',
@@ -27,15 +27,15 @@ export function countAllocations(
   return counts
 }
 
-/** Of a row that lists the allocations, or only counts them. */
-export function countsOf({
+/** Returns the counts of a row, which lists its allocations or only counts them. */
+export function countsOfRow({
   Allocs,
   AllocCounts,
 }: Pick<JobStatusRow, 'Allocs' | 'AllocCounts'>): AllocationCounts {
   return AllocCounts === undefined ? countAllocations(Allocs) : countsOfSummary(AllocCounts)
 }
 
-/** The same counts, where the allocations are too many to list. */
+/** Converts the counts of a summary, which large jobs have instead of a list. */
 export function countsOfSummary(summary: TaskGroupSummary | undefined): AllocationCounts {
   return {
     running: summary?.Running ?? 0,
@@ -47,35 +47,35 @@ export function countsOfSummary(summary: TaskGroupSummary | undefined): Allocati
   }
 }
 
-/** Lists of more allocations than this are megabytes, and nobody looks at single ones there. */
+/** Allocations of larger jobs are only counted: a list would have megabytes. */
 export const LISTED_MAX = 2_000
 
-/** Whether a job is shown by its counts alone. */
-export function isLarge({ TaskGroups }: Pick<Job, 'TaskGroups'>): boolean {
+/** Reports whether a job has too many allocations to list them. */
+export function isTooLargeToList({ TaskGroups }: Pick<Job, 'TaskGroups'>): boolean {
   return TaskGroups.reduce((sum, { Count }) => sum + Count, 0) > LISTED_MAX
 }
 
-/** Whether the overview lists the allocations of a job. */
-export function isListed(job: Job): boolean {
-  return !isParent(job) && !isLarge(job)
+/** Reports whether the overview lists the allocations of the job. */
+export function hasAllocationList(job: Job): boolean {
+  return !isParent(job) && !isTooLargeToList(job)
 }
 
-export function totalOf(counts: AllocationCounts): number {
+export function totalCount(counts: AllocationCounts): number {
   return SHOWN_STATUSES.reduce((sum, status) => sum + counts[status], 0)
 }
 
-/** The numbers in words; `missing` are those that are wanted and have no place. */
-export function countsText(counts: AllocationCounts, missing: number): string {
+/** Formats the counts; `unplaced` is the number of missing allocations. */
+export function countsText(counts: AllocationCounts, unplaced: number): string {
   const shown = SHOWN_STATUSES.filter((status) => counts[status] > 0)
-  const words = shown.map((status) => `${counts[status]} ${status}`)
-  return [...words, ...(missing > 0 ? [`${missing} unplaced`] : [])].join(', ')
+  const parts = shown.map((status) => `${counts[status]} ${status}`)
+  return [...parts, ...(unplaced > 0 ? [`${unplaced} unplaced`] : [])].join(', ')
 }
 
-/** What has ended of a service was replaced: it says how often, not how the job is. */
-export function presentCounts(
+/** Omits completed allocations of running services: they were replaced. */
+export function currentCounts(
   { Type, Stop, Status }: Pick<Job, 'Type' | 'Stop' | 'Status'>,
   counts: AllocationCounts,
 ): AllocationCounts {
-  const isEndless = Type === 'service' || Type === 'system'
-  return isEndless && !Stop && Status !== 'dead' ? { ...counts, complete: 0 } : counts
+  const isLongRunning = Type === 'service' || Type === 'system'
+  return isLongRunning && !Stop && Status !== 'dead' ? { ...counts, complete: 0 } : counts
 }

@@ -1,10 +1,10 @@
 import type { Deployment, DeploymentGroupState } from '@reeve/contract'
-import { deploymentCan } from '../../actions/job-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { deploymentDisabledReason } from '../../permissions/job.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { Panel } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
@@ -14,13 +14,13 @@ interface DeploymentPanelProps {
   readonly title: string
 }
 
-/** How far the roll-out is, group by group, and what may be done about it. */
+/** Progress of a deployment by group, with buttons to promote, pause and fail it. */
 export function DeploymentPanel({ deployment, title }: DeploymentPanelProps) {
   const { TaskGroups, Status, StatusDescription, ID, JobVersion } = deployment
   return (
     <Panel title={title} actions={<DeploymentActions deployment={deployment} />}>
       <div className="row legend">
-        <StateBadge state={Status} />
+        <StatusBadge state={Status} />
         <span>{StatusDescription}</span>
         <span className="quiet">
           version {JobVersion}, <Link href={paths.deployment(ID)}>{ID.slice(0, 8)}</Link>
@@ -43,52 +43,55 @@ interface GroupProgressProps {
 function GroupProgress({ name, state }: GroupProgressProps) {
   const { DesiredTotal, HealthyAllocs, UnhealthyAllocs, PlacedAllocs, DesiredCanaries, Promoted } =
     state
-  const isTrial = DesiredCanaries > 0 && !Promoted
-  const total = isTrial ? DesiredCanaries : DesiredTotal
-  const waiting = Math.max(0, PlacedAllocs - HealthyAllocs - UnhealthyAllocs)
-  const missing = Math.max(0, total - PlacedAllocs)
-  const words = [
-    `${HealthyAllocs} of ${total} ${isTrial ? 'canaries ' : ''}healthy`,
-    ...(waiting > 0 ? [`${waiting} placed`] : []),
+  const isCanaryPhase = DesiredCanaries > 0 && !Promoted
+  const total = isCanaryPhase ? DesiredCanaries : DesiredTotal
+  const pendingHealth = Math.max(0, PlacedAllocs - HealthyAllocs - UnhealthyAllocs)
+  const unplaced = Math.max(0, total - PlacedAllocs)
+  const summary = [
+    `${HealthyAllocs} of ${total} ${isCanaryPhase ? 'canaries ' : ''}healthy`,
+    ...(pendingHealth > 0 ? [`${pendingHealth} placed`] : []),
     ...(UnhealthyAllocs > 0 ? [`${UnhealthyAllocs} unhealthy`] : []),
   ].join(', ')
   return (
     <div>
       <div className="row">
         <b>{name}</b>
-        <span className="quiet">{words}</span>
-        {isTrial && <StateBadge state="pending" text="waits for promotion" />}
+        <span className="quiet">{summary}</span>
+        {isCanaryPhase && <StatusBadge state="pending" text="awaiting promotion" />}
       </div>
-      <div className="progress" role="img" aria-label={`${name}: ${words}`}>
+      <div className="progress" role="img" aria-label={`${name}: ${summary}`}>
         <span className="tone-good" style={{ flexGrow: HealthyAllocs }} />
         <span className="tone-bad" style={{ flexGrow: UnhealthyAllocs }} />
-        <span className="tone-busy" style={{ flexGrow: waiting }} />
-        <span style={{ flexGrow: missing, background: 'none' }} />
+        <span className="tone-busy" style={{ flexGrow: pendingHealth }} />
+        <span style={{ flexGrow: unplaced, background: 'none' }} />
       </div>
     </div>
   )
 }
 
 function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
-  const { rights } = useSession()
-  const does = useDeploymentDeeds(deployment)
+  const { permissions } = useSession()
+  const actions = useDeploymentActions(deployment)
   const isPaused = deployment.Status === 'paused'
   return (
     <>
       <ActionButton
         kind="primary"
-        refusal={deploymentCan.promote(deployment, rights)}
-        onAct={does.promote}
+        disabledReason={deploymentDisabledReason.promote(deployment, permissions)}
+        onAction={actions.promote}
       >
         Promote
       </ActionButton>
-      <ActionButton refusal={deploymentCan.pause(deployment, rights)} onAct={does.pause}>
+      <ActionButton
+        disabledReason={deploymentDisabledReason.pause(deployment, permissions)}
+        onAction={actions.pause}
+      >
         {isPaused ? 'Resume' : 'Pause'}
       </ActionButton>
       <ActionButton
         kind="danger"
-        refusal={deploymentCan.fail(deployment, rights)}
-        onAct={does.fail}
+        disabledReason={deploymentDisabledReason.fail(deployment, permissions)}
+        onAction={actions.fail}
       >
         Fail…
       </ActionButton>
@@ -96,37 +99,37 @@ function DeploymentActions({ deployment }: { readonly deployment: Deployment }) 
   )
 }
 
-function useDeploymentDeeds({ ID, Namespace, Status }: Deployment) {
-  const act = useAct()
+function useDeploymentActions({ ID, Namespace, Status }: Deployment) {
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const params = { deployment_id: ID }
   const query = { namespace: Namespace }
   return {
     promote: async () => {
       const body = { DeploymentID: ID, All: true }
-      await act({
+      await callApi({
         call: (api) => api.v1.promoteDeployment({ params, query, body }),
-        done: 'The canaries are promoted: the roll-out goes on.',
+        successMessage: 'The canaries are promoted: the rollout continues.',
       })
     },
     pause: async () => {
       const Pause = Status !== 'paused'
-      await act({
+      await callApi({
         call: (api) => api.v1.pauseDeployment({ params, query, body: { DeploymentID: ID, Pause } }),
-        done: Pause ? 'The deployment is paused.' : 'The deployment goes on.',
+        successMessage: Pause ? 'The deployment is paused.' : 'The deployment is resumed.',
       })
     },
     fail: async () => {
-      const isSure = await confirm({
+      const isConfirmed = await confirm({
         title: 'Fail the deployment?',
-        body: 'The roll-out stops. With auto-revert the last stable version comes back.',
+        body: 'The rollout stops. With auto-revert, the job reverts to the last stable version.',
         action: 'Fail the deployment',
         isDangerous: true,
       })
-      if (!isSure) return
-      await act({
+      if (!isConfirmed) return
+      await callApi({
         call: (api) => api.v1.failDeployment({ params, query }),
-        done: 'The deployment is failed.',
+        successMessage: 'The deployment is failed.',
       })
     },
   }

@@ -7,7 +7,7 @@ import type {
   TaskGroupDiff,
 } from '@reeve/contract'
 
-/** A heading, or one field with what it was and what it becomes. */
+/** A heading, or a field with its old and new value. */
 export type DiffRow =
   | {
       readonly kind: 'head'
@@ -26,12 +26,12 @@ export type DiffRow =
       readonly notes: readonly string[]
     }
 
-/** The tree of a diff as rows, without what did not change. */
+/** Flattens a job diff to rows, without unchanged parts. */
 export function diffRows(diff: JobDiff): readonly DiffRow[] {
   return [
     ...fieldRows(diff.Fields, 0),
     ...objectRows(diff.Objects, 0),
-    ...changed(diff.TaskGroups).flatMap(groupRows),
+    ...onlyChanged(diff.TaskGroups).flatMap(groupRows),
   ]
 }
 
@@ -41,7 +41,7 @@ function groupRows(group: TaskGroupDiff): readonly DiffRow[] {
     { kind: 'head', depth: 0, text: `Group ${group.Name}`, type: group.Type, notes },
     ...fieldRows(group.Fields, 1),
     ...objectRows(group.Objects, 1),
-    ...changed(group.Tasks).flatMap(taskRows),
+    ...onlyChanged(group.Tasks).flatMap(taskRows),
   ]
 }
 
@@ -55,7 +55,7 @@ function taskRows(task: TaskDiff): readonly DiffRow[] {
 }
 
 function objectRows(objects: readonly ObjectDiff[] | null, depth: number): readonly DiffRow[] {
-  return changed(objects).flatMap((object) => [
+  return onlyChanged(objects).flatMap((object) => [
     { kind: 'head', depth, text: object.Name, type: object.Type, notes: [] } as const,
     ...fieldRows(object.Fields, depth + 1),
     ...objectRows(object.Objects, depth + 1),
@@ -63,7 +63,7 @@ function objectRows(objects: readonly ObjectDiff[] | null, depth: number): reado
 }
 
 function fieldRows(fields: readonly FieldDiff[] | null, depth: number): readonly DiffRow[] {
-  return changed(fields).map(({ Name, Old, New, Type, Annotations }) => ({
+  return onlyChanged(fields).map(({ Name, Old, New, Type, Annotations }) => ({
     kind: 'field',
     depth,
     name: Name,
@@ -74,6 +74,8 @@ function fieldRows(fields: readonly FieldDiff[] | null, depth: number): readonly
   }))
 }
 
-function changed<T extends { readonly Type: DiffType }>(parts: readonly T[] | null): readonly T[] {
+function onlyChanged<T extends { readonly Type: DiffType }>(
+  parts: readonly T[] | null,
+): readonly T[] {
   return (parts ?? []).filter(({ Type }) => Type !== 'None')
 }

@@ -8,17 +8,17 @@ interface DiffViewProps {
   readonly newTitle: string
 }
 
-const MARKS: Readonly<Record<DiffType, string>> = {
+const CHANGE_SYMBOLS: Readonly<Record<DiffType, string>> = {
   Added: '+',
   Deleted: '−',
   Edited: '±',
   None: '',
 }
 
-/** What changed, the old on the left and the new on the right. */
+/** A job diff as a table, old values on the left and new ones on the right. */
 export function DiffView({ diff, oldTitle, newTitle }: DiffViewProps) {
   const rows = diffRows(diff)
-  if (rows.length === 0) return <p className="quiet">Nothing changes in the definition.</p>
+  if (rows.length === 0) return <p className="quiet">No changes.</p>
   return (
     <div className="table-box">
       <table className="diff" aria-label={`Differences: ${oldTitle}, ${newTitle}`}>
@@ -31,7 +31,7 @@ export function DiffView({ diff, oldTitle, newTitle }: DiffViewProps) {
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            // Rows have no name of their own, and the list is drawn whole.
+            // Rows have no key, and the list is always rendered completely.
             // oxlint-disable-next-line react/no-array-index-key
             <Row key={index} row={row} />
           ))}
@@ -48,7 +48,7 @@ function Row({ row }: { readonly row: DiffRow }) {
     return (
       <tr className="diff-head">
         <th colSpan={3} scope="colgroup" style={indent}>
-          <span className="diff-mark">{MARKS[row.type]}</span> {row.text}
+          <span className="diff-mark">{CHANGE_SYMBOLS[row.type]}</span> {row.text}
           {notes}
         </th>
       </tr>
@@ -56,7 +56,7 @@ function Row({ row }: { readonly row: DiffRow }) {
   return (
     <tr>
       <th scope="row" style={indent}>
-        <span className="diff-mark">{MARKS[row.type]}</span> {row.name}
+        <span className="diff-mark">{CHANGE_SYMBOLS[row.type]}</span> {row.name}
         {notes}
       </th>
       <td className={row.type === 'Added' ? '' : 'diff-old'}>{row.old}</td>

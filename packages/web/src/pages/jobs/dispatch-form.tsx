@@ -1,9 +1,8 @@
 import type { Job } from '@reeve/contract'
 import { useState } from 'react'
-import { jobCan } from '../../actions/job-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { Field } from '../../parts/field.tsx'
-import { FormDialog } from '../../parts/form.tsx'
+import { jobDisabledReason } from '../../permissions/job.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { Field, FormDialog } from '../../components/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -15,10 +14,10 @@ interface DispatchFormProps {
   readonly onClose: () => void
 }
 
-/** An instance of a parameterized job, with what its definition asks for. */
+/** The dialog to dispatch a parameterized job with metadata and payload. */
 export function DispatchForm({ job, onClose }: DispatchFormProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const [meta, setMeta] = useState<Readonly<Record<string, string>>>({})
   const [payload, setPayload] = useState('')
   const config = job.ParameterizedJob
@@ -26,27 +25,29 @@ export function DispatchForm({ job, onClose }: DispatchFormProps) {
   const optional = config?.MetaOptional ?? []
   const missing = required.filter((key) => (meta[key] ?? '') === '')
   const bytes = new TextEncoder().encode(payload)
-  const refusal = jobCan.dispatch(job, rights) ?? whyNot(config, { missing, size: bytes.length })
+  const disabledReason =
+    jobDisabledReason.dispatch(job, permissions) ??
+    inputError(config, { missing, size: bytes.length })
   const dispatch = async () => {
-    const given = Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== ''))
-    const done = await act({
+    const enteredMeta = Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== ''))
+    const result = await callApi({
       call: (api) =>
         api.v1.dispatchJob({
           params: { job_id: job.ID },
           query: { namespace: job.Namespace },
-          body: { Meta: given, Payload: payload === '' ? null : base64Of(bytes) },
+          body: { Meta: enteredMeta, Payload: payload === '' ? null : toBase64(bytes) },
         }),
-      done: ({ data }) => `${data.DispatchedJobID} was dispatched.`,
+      successMessage: ({ data }) => `${data.DispatchedJobID} was dispatched.`,
     })
-    if (done !== undefined)
-      navigate(paths.job({ namespace: job.Namespace, id: done.data.DispatchedJobID }))
-    return done !== undefined
+    if (result !== undefined)
+      navigate(paths.job({ namespace: job.Namespace, id: result.data.DispatchedJobID }))
+    return result !== undefined
   }
   return (
     <FormDialog
       title={`Dispatch ${job.Name}`}
       action="Dispatch"
-      refusal={refusal}
+      disabledReason={disabledReason}
       onSubmit={dispatch}
       onClose={onClose}
     >
@@ -82,18 +83,21 @@ export function DispatchForm({ job, onClose }: DispatchFormProps) {
   )
 }
 
-interface Given {
+interface DispatchInput {
   readonly missing: readonly string[]
   readonly size: number
 }
 
-/** What the definition asks for. */
-function whyNot(config: Job['ParameterizedJob'], { missing, size }: Given): string | undefined {
+/** Returns which required input is missing or invalid. */
+function inputError(
+  config: Job['ParameterizedJob'],
+  { missing, size }: DispatchInput,
+): string | undefined {
   if (missing.length > 0) return `Fill in ${missing.join(', ')}.`
   if (config?.Payload === 'required' && size === 0) return 'A payload is required.'
   return size > PAYLOAD_BYTES_MAX ? 'The payload is longer than 16 KiB.' : undefined
 }
 
-function base64Of(bytes: Uint8Array): string {
+function toBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }

@@ -8,19 +8,18 @@ import {
   type Remedy,
 } from '@reeve/contract'
 import type { ReactNode } from 'react'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Until } from '../../parts/until.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime, Until } from '../../components/relative-time.tsx'
+import { CopyButton } from '../../components/command-line.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useLocation } from '../../routing/location.ts'
 import { useJobAllocations } from './job-data.ts'
 
-/** Different causes that are explained; further ones are counted. */
-const CAUSES_SHOWN = 3
+/** Maximum number of explained causes; further ones are counted. */
+const CAUSES_SHOWN_MAX = 3
 
 interface JobFailuresProps {
   readonly job: Pick<Job, 'Stop' | 'Version'>
@@ -31,23 +30,23 @@ interface JobFailuresProps {
 export function JobFailures({ job, name }: JobFailuresProps) {
   const { data: allocations } = useJobAllocations(name)
   const all = failuresOfJob(job, allocations ?? [], Date.now())
-  const more = all.length - CAUSES_SHOWN
+  const omittedCount = all.length - CAUSES_SHOWN_MAX
   return (
     <>
-      {all.slice(0, CAUSES_SHOWN).map((failure) => (
+      {all.slice(0, CAUSES_SHOWN_MAX).map((failure) => (
         <FailureBanner
           key={failure.AllocID}
           job={name}
           allocation={failure.AllocID}
           node={allocations?.find(({ ID }) => ID === failure.AllocID)?.NodeID}
           count={failure.Count}
-          text={titleOf(failure)}
+          text={failureTitle(failure)}
         />
       ))}
-      {more > 0 && (
+      {omittedCount > 0 && (
         <p className="note tone-bad">
           <Link href={paths.job(name, 'allocations')}>
-            {more} more {more === 1 ? 'cause' : 'causes'}
+            {omittedCount} more {omittedCount === 1 ? 'cause' : 'causes'}
           </Link>
         </p>
       )}
@@ -62,14 +61,14 @@ interface FailureBannerProps {
   readonly node?: string | undefined
   /** Allocations that fail the same way. */
   readonly count?: number
-  /** Shown until the server has explained it, and when it cannot. */
+  /** Shown until the explanation is loaded, or if there is none. */
   readonly text?: string
 }
 
 /** Shows the cause of a failure, the last log lines, the next attempt and the remedies. */
 export function FailureBanner(props: FailureBannerProps) {
   const { job, allocation, node, count = 1, text = '' } = props
-  const { data } = useRead(
+  const { data } = useApiQuery(
     ['allocation-failure', allocation],
     (api, signal) =>
       api.v1.readAllocationFailure({
@@ -84,15 +83,20 @@ export function FailureBanner(props: FailureBannerProps) {
     return text === '' ? null : <Banner title={text} allocation={allocation} count={count} />
   const { Task, Time } = failure
   return (
-    <Banner title={titleOf(failure)} allocation={allocation} count={count} date={dateOfNs(Time)}>
+    <Banner
+      title={failureTitle(failure)}
+      allocation={allocation}
+      count={count}
+      date={dateFromNs(Time)}
+    >
       <Evidence failure={data} />
-      {data.NextAttempt !== null && <Next next={data.NextAttempt} />}
+      {data.NextAttempt !== null && <NextAttemptLine attempt={data.NextAttempt} />}
       <ul className="remedies">
         {data.Remedies.map((remedy) => (
           <RemedyRow
             key={remedy.Kind}
             remedy={remedy}
-            href={hrefOf(remedy, { job, allocation, node, task: Task })}
+            href={remedyHref(remedy, { job, allocation, node, task: Task })}
           />
         ))}
       </ul>
@@ -100,8 +104,8 @@ export function FailureBanner(props: FailureBannerProps) {
   )
 }
 
-/** `exited with code 1` goes on from the name of the task; other texts stand on their own. */
-function titleOf({ Kind, Task, Text }: Failure): string {
+/** Prefixes the task: texts such as `exited with code 1` continue the sentence. */
+function failureTitle({ Kind, Task, Text }: Failure): string {
   if (Task === '') return Text
   return Kind === 'exit' || Kind === 'oom' ? `Task "${Task}" ${Text}` : `Task "${Task}": ${Text}`
 }
@@ -125,7 +129,7 @@ function Banner({ title, allocation, count, date, children }: BannerProps) {
         <Link href={paths.allocation(allocation)}>{allocation.slice(0, 8)}</Link>
         {date !== undefined && (
           <>
-            , <Ago date={date} />
+            , <RelativeTime date={date} />
           </>
         )}
       </p>
@@ -169,8 +173,8 @@ function FailedCheck({ check }: { readonly check: CheckResult }) {
   )
 }
 
-function Next({ next: { Text, Time, AllocID } }: { readonly next: NextAttempt }) {
-  const date = dateOfNs(Time)
+function NextAttemptLine({ attempt: { Text, Time, AllocID } }: { readonly attempt: NextAttempt }) {
+  const date = dateFromNs(Time)
   return (
     <p>
       <b>Next attempt</b> {date !== undefined && <Until date={date} />} {Text}
@@ -190,11 +194,11 @@ interface RemedyRowProps {
 }
 
 function RemedyRow({ remedy: { Text, Command }, href }: RemedyRowProps) {
-  const here = useLocation()
-  const isHere = new URL(href, here).pathname === here.pathname
+  const location = useLocation()
+  const isCurrentPage = new URL(href, location).pathname === location.pathname
   return (
     <li>
-      {isHere ? <span>{Text}</span> : <Link href={href}>{Text}</Link>}
+      {isCurrentPage ? <span>{Text}</span> : <Link href={href}>{Text}</Link>}
       <div className="command">
         <code tabIndex={0}>{Command}</code>
         <CopyButton text={Command} what="the command" />
@@ -203,15 +207,18 @@ function RemedyRow({ remedy: { Text, Command }, href }: RemedyRowProps) {
   )
 }
 
-interface Failed {
+interface FailedAllocation {
   readonly job: JobName
   readonly allocation: string
   readonly node: string | undefined
   readonly task: string
 }
 
-/** The page on which a remedy is carried out. */
-function hrefOf({ Kind, Place }: Remedy, { job, allocation, node, task }: Failed): string {
+/** Returns the page on which a remedy is applied. */
+function remedyHref(
+  { Kind, Place }: Remedy,
+  { job, allocation, node, task }: FailedAllocation,
+): string {
   switch (Kind) {
     case 'read-logs':
       return paths.allocation(allocation, 'logs', task)

@@ -1,31 +1,31 @@
-import type { JobStatusRow } from '@reeve/contract'
+import type { Job, JobStatusRow } from '@reeve/contract'
 import type { UseQueryResult } from '@tanstack/react-query'
-import { useRead } from '../../data/use-read.ts'
-import type { Watch } from '../../data/watch.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import type { Watch } from '../../data/live-feed.ts'
 import type { JobName } from '../../paths.ts'
 
-/** The reads of the job page. Equal keys are one request, whichever part of the page asks. */
+/** Queries of the job page. Equal keys share one request among the components. */
 
-function watchesOf({ namespace, id }: JobName, ...topics: readonly Watch['topic'][]): Watch[] {
+function jobWatches({ namespace, id }: JobName, ...topics: readonly Watch['topic'][]): Watch[] {
   return topics.map((topic) => ({ topic, namespace, key: id }))
 }
 
 export function useJob(name: JobName) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job', namespace, id],
     (api, signal) => api.v1.readJob({ params: { job_id: id }, query: { namespace }, signal }),
-    { watches: watchesOf(name, 'Job', 'Allocation', 'Evaluation') },
+    { watches: jobWatches(name, 'Job', 'Allocation', 'Evaluation') },
   )
 }
 
-/** The job with one short line for each allocation; see `isLarge`. */
+/** Reads the job with a short record per allocation; see `isTooLargeToList`. */
 export function useJobStatus(
   name: JobName,
-  isWanted: boolean,
+  enabled: boolean,
 ): UseQueryResult<readonly JobStatusRow[]> {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-status', namespace, id],
     (api, signal) =>
       api.v1.listStatusesOfJobs({
@@ -34,8 +34,8 @@ export function useJobStatus(
         signal,
       }),
     {
-      enabled: isWanted,
-      watches: watchesOf(name, 'Job', 'Allocation', 'Deployment', 'Evaluation'),
+      enabled: enabled,
+      watches: jobWatches(name, 'Job', 'Allocation', 'Deployment', 'Evaluation'),
     },
   )
 }
@@ -43,10 +43,10 @@ export function useJobStatus(
 /** Reads the health of the job without its allocations, for the badge. */
 export function useJobHealth(
   name: JobName,
-  isWanted: boolean,
+  enabled: boolean,
 ): UseQueryResult<readonly JobStatusRow[]> {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-health', namespace, id],
     (api, signal) =>
       api.v1.listStatusesOfJobs({
@@ -55,55 +55,55 @@ export function useJobHealth(
         signal,
       }),
     {
-      enabled: isWanted,
-      watches: watchesOf(name, 'Job', 'Allocation', 'Deployment', 'Evaluation'),
+      enabled: enabled,
+      watches: jobWatches(name, 'Job', 'Allocation', 'Deployment', 'Evaluation'),
     },
   )
 }
 
-export function useJobSummary(name: JobName, isWanted: boolean) {
+export function useJobSummary(name: JobName, enabled: boolean) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-summary', namespace, id],
     (api, signal) =>
       api.v1.readJobSummary({ params: { job_id: id }, query: { namespace }, signal }),
-    { enabled: isWanted, watches: watchesOf(name, 'Job', 'Allocation') },
+    { enabled: enabled, watches: jobWatches(name, 'Job', 'Allocation') },
   )
 }
 
 export function useJobDeployments(name: JobName) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-deployments', namespace, id],
     (api, signal) =>
       api.v1.listJobDeployments({ params: { job_id: id }, query: { namespace }, signal }),
-    { watches: watchesOf(name, 'Deployment', 'Job') },
+    { watches: jobWatches(name, 'Deployment', 'Job') },
   )
 }
 
 export function useJobAllocations(name: JobName) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-allocations', namespace, id],
     (api, signal) =>
       api.v1.listJobAllocations({ params: { job_id: id }, query: { namespace }, signal }),
-    { watches: watchesOf(name, 'Allocation') },
+    { watches: jobWatches(name, 'Allocation') },
   )
 }
 
 export function useJobEvaluations(name: JobName) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-evaluations', namespace, id],
     (api, signal) =>
       api.v1.listJobEvaluations({ params: { job_id: id }, query: { namespace }, signal }),
-    { watches: watchesOf(name, 'Evaluation') },
+    { watches: jobWatches(name, 'Evaluation') },
   )
 }
 
 export function useJobVersions(name: JobName, against: number | undefined) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-versions', namespace, id, against],
     (api, signal) =>
       api.v1.listJobVersions({
@@ -111,15 +111,27 @@ export function useJobVersions(name: JobName, against: number | undefined) {
         query: { namespace, diffs: true, diff_version: against },
         signal,
       }),
-    { watches: watchesOf(name, 'Job') },
+    { watches: jobWatches(name, 'Job') },
   )
 }
 
 export function useJobExplanation(name: JobName) {
   const { namespace, id } = name
-  return useRead(
+  return useApiQuery(
     ['job-explain', namespace, id],
     (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),
-    { watches: [...watchesOf(name, 'Job', 'Allocation', 'Evaluation'), { topic: 'Node' }] },
+    { watches: [...jobWatches(name, 'Job', 'Allocation', 'Evaluation'), { topic: 'Node' }] },
   )
+}
+
+/** Props of every tab of the job page. */
+export interface JobView {
+  readonly job: Job
+  readonly name: JobName
+  readonly search: URLSearchParams
+}
+
+/** Reports whether the URL opens the definition in the editor. */
+export function isEditing(search: URLSearchParams): boolean {
+  return search.get('edit') === 'yes'
 }

@@ -4,58 +4,58 @@ import type {
   JobRegisterRequest,
   ParsedJob,
 } from '@reeve/contract'
-import { useMemo, useState } from 'react'
-import { needs } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { Editor } from '../../editor/lazy-editor.tsx'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { FormDialog, TextField } from '../../parts/form.tsx'
+import { useEffect, useMemo, useState } from 'react'
+import { requiresCapability } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { Editor } from '../../components/lazy.tsx'
+import { ActionButton } from '../../components/action-button.tsx'
+import { FormDialog, TextField } from '../../components/form.tsx'
+import type { Problem } from '../../editor/problem.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { JobOutcomes } from '../policies/job-outcome.tsx'
-import { isSameSource, readSource, registrationOf, type JobSource } from './job-source.ts'
+import { JobOutcomes } from '../policies/policy-results.tsx'
+import { isSameSource, parseSource, toRegisterRequest, type JobSource } from './job-source.ts'
 import { PlanView } from './plan-view.tsx'
-import { useProblems } from './use-problems.ts'
 
 interface JobEditorProps {
   readonly source: JobSource
   readonly onChange: (source: JobSource) => void
-  /** Called when it was run: it is no draft any more. */
+  /** Called after the job was submitted; the draft is obsolete then. */
   readonly onRun: () => void
-  /** Where a job goes that names no namespace. */
+  /** Namespace of jobs that name none. */
   readonly namespace: string
-  /** The line to look at first. */
+  /** The line to scroll to. */
   readonly line?: number | undefined
-  /** The version that the job has by now; absent where there may be no job yet. */
+  /** Current version of the job; absent for a new job. */
   readonly version?: number
 }
 
-/** A plan, and what it was made from: a change of the text or of the job makes it old. */
-interface Planned {
+/** A plan and its input. A change of the text or of the job invalidates it. */
+interface PlannedJob {
   readonly plan: JobPlanResponse
   readonly job: ParsedJob
   readonly source: JobSource
   readonly version: number | undefined
 }
 
-/** A definition: edited, then planned, then run. */
+/** The job editor: edit, plan, run. */
 export function JobEditor(props: JobEditorProps) {
   const { source, onChange, onRun, namespace, version, line } = props
   const problems = useProblems(source, namespace)
-  const [planned, setPlanned] = useState<Planned>()
+  const [planned, setPlanned] = useState<PlannedJob>()
   const isPlanned =
     planned !== undefined && planned.version === version && isSameSource(planned.source, source)
   const current = isPlanned ? planned : undefined
-  const deeds = useEditorDeeds({ source, namespace, version, onPlanned: setPlanned, onRun })
+  const actions = useEditorActions({ source, namespace, version, onPlanned: setPlanned, onRun })
   const [message, setMessage] = useState('')
-  const marked = useMemo(() => (line === undefined ? [] : [line]), [line])
-  const blocked = current === undefined ? undefined : blockedText(current.plan)
-  const { rights } = useSession()
-  const refusal =
-    needs(rights, namespace, 'submit-job', 'register-job') ??
-    (problems.length > 0 ? 'The definition has faults: see below.' : undefined) ??
-    (source.text.trim() === '' ? 'There is no definition yet.' : undefined)
+  const markedLines = useMemo(() => (line === undefined ? [] : [line]), [line])
+  const blocked = current === undefined ? undefined : blockingPoliciesText(current.plan)
+  const { permissions } = useSession()
+  const disabledReason =
+    requiresCapability(permissions, namespace, 'submit-job', 'register-job') ??
+    (problems.length > 0 ? 'Fix the errors below first.' : undefined) ??
+    (source.text.trim() === '' ? 'Enter a definition.' : undefined)
   return (
     <>
       <Editor
@@ -63,27 +63,29 @@ export function JobEditor(props: JobEditorProps) {
         language={source.format === 'json' ? 'json' : 'hcl'}
         value={source.text}
         problems={problems}
-        marked={marked}
+        markedLineNumbers={markedLines}
         minHeight="320px"
         onChange={(text) => onChange({ ...source, text })}
       />
       <ProblemList problems={problems} />
-      <Options source={source} onChange={onChange} />
-      {current !== undefined && <Blocking plan={current.plan} />}
+      <SourceOptions source={source} onChange={onChange} />
+      {current !== undefined && <BlockingPolicies plan={current.plan} />}
       <MessageField value={message} onChange={setMessage} />
       <div className="row editor-actions">
         <ActionButton
           kind={current === undefined ? 'primary' : undefined}
-          refusal={refusal}
-          onAct={deeds.plan}
+          disabledReason={disabledReason}
+          onAction={actions.plan}
         >
           Plan
         </ActionButton>
         <ActionButton
           kind={current === undefined || blocked !== undefined ? undefined : 'primary'}
-          refusal={refusal ?? (current === undefined ? 'Plan the job first.' : blocked)}
-          onAct={async () => {
-            if (current !== undefined) await deeds.run(current, message)
+          disabledReason={
+            disabledReason ?? (current === undefined ? 'Plan the job first.' : blocked)
+          }
+          onAction={async () => {
+            if (current !== undefined) await actions.run(current, message)
           }}
         >
           {blocked === undefined ? 'Run' : `Run: ${blocked}`}
@@ -91,7 +93,7 @@ export function JobEditor(props: JobEditorProps) {
         {current !== undefined && (
           <Override
             planned={current}
-            onRun={(one, reason) => deeds.override(one, message, reason)}
+            onRun={(one, reason) => actions.override(one, message, reason)}
           />
         )}
       </div>
@@ -121,11 +123,11 @@ function ProblemList({ problems }: { readonly problems: ReturnType<typeof usePro
 
 type OptionsProps = Pick<JobEditorProps, 'source' | 'onChange'>
 
-function Options({ source, onChange }: OptionsProps) {
+function SourceOptions({ source, onChange }: OptionsProps) {
   return (
     <div className="row editor-options">
       <label className="check">
-        <span>Written as</span>
+        <span>Format</span>
         <select
           value={source.format}
           onChange={({ target }) =>
@@ -154,13 +156,13 @@ function Options({ source, onChange }: OptionsProps) {
 }
 
 interface OverrideProps {
-  readonly planned: Planned
+  readonly planned: PlannedJob
   /** Resolves to whether the job was registered. */
-  readonly onRun: (planned: Planned, reason: string) => Promise<boolean>
+  readonly onRun: (planned: PlannedJob, reason: string) => Promise<boolean>
 }
 
-/** Which policies block the job; undefined when none does. */
-function blockedText({ PolicyVerdicts }: JobPlanResponse): string | undefined {
+/** Names the policies that block the job; undefined without any. */
+function blockingPoliciesText({ PolicyVerdicts }: JobPlanResponse): string | undefined {
   const denials = (PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
   // Several policy sets may contain the same policy.
   const names = [...new Set(denials.map(({ Policy }) => `"${Policy}"`))]
@@ -169,7 +171,7 @@ function blockedText({ PolicyVerdicts }: JobPlanResponse): string | undefined {
 }
 
 /** Lists the policies that deny the job, above the rest of the plan. */
-function Blocking({ plan }: { readonly plan: JobPlanResponse }) {
+function BlockingPolicies({ plan }: { readonly plan: JobPlanResponse }) {
   const denials = (plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
   return (
     <>
@@ -220,40 +222,44 @@ function MessageField({ value, onChange }: MessageProps) {
   )
 }
 
-/** The server refuses longer ones (docs/reference/limits.md). */
+/** The server rejects longer messages (docs/reference/limits.md). */
 const MESSAGE_CHARS_MAX = 500
 
-/** Runs a denied job; the reason is recorded in the verdict. */
+/** Runs a denied job; the reason is recorded in the policy decision. */
 function Override({ planned, onRun }: OverrideProps) {
-  const { rights } = useSession()
-  const [isAsking, setAsking] = useState(false)
+  const { permissions } = useSession()
+  const [isOverrideOpen, setOverrideOpen] = useState(false)
   const [reason, setReason] = useState('')
   const denials = (planned.plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
   if (denials.length === 0) return null
   const namespace = planned.job.Namespace ?? 'default'
-  const refusal = denials.some(({ Overridable }) => !Overridable)
+  const disabledReason = denials.some(({ Overridable }) => !Overridable)
     ? "A hard-mandatory policy blocks the job and can't be overridden."
-    : needs(rights, namespace, 'policy-override')
+    : requiresCapability(permissions, namespace, 'policy-override')
   return (
     <>
-      <ActionButton kind="danger" refusal={refusal} onAct={() => setAsking(true)}>
+      <ActionButton
+        kind="danger"
+        disabledReason={disabledReason}
+        onAction={() => setOverrideOpen(true)}
+      >
         Run with override…
       </ActionButton>
-      {isAsking && (
+      {isOverrideOpen && (
         <FormDialog
           title="Override policies"
           action="Run with override"
           kind="danger"
-          refusal={refusal ?? (reason.trim() === '' ? 'Enter a reason.' : undefined)}
+          disabledReason={disabledReason ?? (reason.trim() === '' ? 'Enter a reason.' : undefined)}
           onSubmit={() => onRun(planned, reason)}
-          onClose={() => setAsking(false)}
+          onClose={() => setOverrideOpen(false)}
         >
-          <p>The job runs although it is {blockedText(planned.plan)}.</p>
+          <p>The job runs although it is {blockingPoliciesText(planned.plan)}.</p>
           <TextField
             label="Reason"
             value={reason}
             onChange={setReason}
-            hint="Recorded with your name in the verdict."
+            hint="Recorded with your name in the policy decision."
           />
         </FormDialog>
       )}
@@ -261,38 +267,39 @@ function Override({ planned, onRun }: OverrideProps) {
   )
 }
 
-interface DeedOptions extends Pick<JobEditorProps, 'source' | 'namespace' | 'onRun'> {
+interface EditorActionOptions extends Pick<JobEditorProps, 'source' | 'namespace' | 'onRun'> {
   readonly version: number | undefined
-  readonly onPlanned: (planned: Planned) => void
+  readonly onPlanned: (planned: PlannedJob) => void
 }
 
-function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOptions) {
-  const act = useAct()
+function useEditorActions({ source, namespace, version, onPlanned, onRun }: EditorActionOptions) {
+  const callApi = useApiAction()
   const run = async (
-    { plan, job, source: text }: Planned,
-    wish: Pick<JobRegisterRequest, 'PolicyOverride' | 'PolicyOverrideComment' | 'Message'>,
+    { plan, job, source: text }: PlannedJob,
+    options: Pick<JobRegisterRequest, 'PolicyOverride' | 'PolicyOverrideComment' | 'Message'>,
   ): Promise<boolean> => {
     const body = {
-      ...registrationOf(text, job),
+      ...toRegisterRequest(text, job),
       EnforceIndex: true,
       JobModifyIndex: plan.JobModifyIndex,
-      ...wish,
+      ...options,
     }
     const query = { namespace: job.Namespace ?? namespace }
-    const done = await act({
+    const result = await callApi({
       call: (api) => api.v1.registerJob({ query, body }),
-      done: ({ data }) => (data.Warnings === '' ? 'The job is registered.' : data.Warnings),
+      successMessage: ({ data }) =>
+        data.Warnings === '' ? 'The job is registered.' : data.Warnings,
     })
-    if (done === undefined) return false
+    if (result === undefined) return false
     onRun()
     navigate(paths.job({ namespace: query.namespace, id: job.ID ?? '' }))
     return true
   }
   return {
     plan: async () => {
-      const planned = await act({
+      const planned = await callApi({
         call: async (api) => {
-          const { job, problems } = await readSource(api, source, { namespace })
+          const { job, problems } = await parseSource(api, source, { namespace })
           if (job === undefined) throw new Error(problems.map(({ message }) => message).join('\n'))
           const params = { job_id: job.ID ?? '' }
           const query = { namespace: job.Namespace ?? namespace }
@@ -302,8 +309,40 @@ function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOp
       })
       if (planned !== undefined) onPlanned(planned)
     },
-    run: (planned: Planned, Message: string) => run(planned, { Message, PolicyOverride: false }),
-    override: (planned: Planned, Message: string, PolicyOverrideComment: string) =>
+    run: (planned: PlannedJob, Message: string) => run(planned, { Message, PolicyOverride: false }),
+    override: (planned: PlannedJob, Message: string, PolicyOverrideComment: string) =>
       run(planned, { Message, PolicyOverride: true, PolicyOverrideComment }),
   }
+}
+
+/** Pause in typing after which the text is parsed. */
+const TYPING_PAUSE_MS = 400
+const NO_PROBLEMS: readonly Problem[] = []
+
+/** Returns the errors that the server reports for a text, shortly after typing. */
+function useProblems(source: JobSource, namespace: string): readonly Problem[] {
+  const { api } = useSession()
+  const [problems, setProblems] = useState(NO_PROBLEMS)
+  useEffect(() => {
+    const abortController = new AbortController()
+    const parse = async () => {
+      try {
+        const parsed = await parseSource(api, source, { namespace, signal: abortController.signal })
+        if (!abortController.signal.aborted) setProblems(parsed.problems)
+      } catch {
+        // A missing permission or connection is reported by the plan, not with every key.
+        if (!abortController.signal.aborted) setProblems(NO_PROBLEMS)
+      }
+    }
+    if (source.text.trim() === '') {
+      setProblems(NO_PROBLEMS)
+      return undefined
+    }
+    const timer = setTimeout(() => void parse(), TYPING_PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      abortController.abort()
+    }
+  }, [api, source, namespace])
+  return problems
 }

@@ -1,10 +1,10 @@
-/** What the list of jobs is narrowed to; all of it is in the address. */
+/** The filters of the job list; all of them are in the URL. */
 export interface JobFilter {
-  /** A part of the id, or a whole filter expression. */
+  /** A part of the ID, or a filter expression. */
   readonly text: string
   readonly status: string
   readonly type: string
-  /** The API orders by the last change, from either end. */
+  /** Order by the last change. */
   readonly order: 'newest' | 'oldest'
 }
 
@@ -17,17 +17,19 @@ export function readJobFilter(search: URLSearchParams): JobFilter {
   }
 }
 
-/** Words that only an expression has. */
-const EXPRESSION = /\s(?:==|!=|contains|matches|in|not in|is|and|or)\s/
+/** Operators that identify a filter expression. */
+const EXPRESSION_OPERATORS = /\s(?:==|!=|contains|matches|in|not in|is|and|or)\s/
 
-/** The filter expression of the API; undefined when everything is wanted. */
+/** Returns the filter expression of the API; undefined without filters. */
 export function filterExpression({
   text,
   status,
   type,
 }: Omit<JobFilter, 'order'>): string | undefined {
   const parts = [
-    ...(text === '' ? [] : [EXPRESSION.test(text) ? `(${text})` : `ID contains ${quote(text)}`]),
+    ...(text === ''
+      ? []
+      : [EXPRESSION_OPERATORS.test(text) ? `(${text})` : `ID contains ${quote(text)}`]),
     ...(status === 'stopped' ? ['Stop == true'] : []),
     ...(status === '' || status === 'stopped' ? [] : [`Status == ${quote(status)}`]),
     ...(type === '' ? [] : [`Type == ${quote(type)}`]),
@@ -35,7 +37,7 @@ export function filterExpression({
   return parts.length === 0 ? undefined : parts.join(' and ')
 }
 
-/** The expression's strings end at a quote and know no escapes but in the other form. */
+/** Quotes a string. Expressions have no escapes, so a text with `"` needs backticks. */
 function quote(text: string): string {
   return text.includes('"') ? `\`${text.replaceAll('`', '')}\`` : `"${text}"`
 }

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isSameSource, readJson, type JobSource } from './job-source.ts'
+import { isSameSource, parseJsonJob, type JobSource } from './job-source.ts'
 
 test('a job may be alone or in a request', () => {
-  assert.deepEqual(readJson('{"ID":"a"}').job, { ID: 'a' })
-  assert.deepEqual(readJson('{"Job":{"ID":"a"}}').job, { ID: 'a' })
+  assert.deepEqual(parseJsonJob('{"ID":"a"}').job, { ID: 'a' })
+  assert.deepEqual(parseJsonJob('{"Job":{"ID":"a"}}').job, { ID: 'a' })
 })
 
 test('what is no JSON has a place', () => {
-  const { job, problems } = readJson('{\n  "ID": "a" "b"\n}')
+  const { job, problems } = parseJsonJob('{\n  "ID": "a" "b"\n}')
   assert.equal(job, undefined)
   assert.deepEqual([problems[0]?.line, problems[0]?.column], [2, 13])
 })
 
 test('what is no object is no job', () => {
   for (const text of ['12', 'null', '[{"ID":"a"}]', '{"Job":[]}'])
-    assert.equal(readJson(text).problems[0]?.message, 'A job is an object.', text)
+    assert.equal(parseJsonJob(text).problems[0]?.message, 'A job is an object.', text)
 })
 
 test('what has no name is no job', () => {
   for (const text of ['{}', '{"ID":""}', '{"Job":{"ID":5}}', '{"ID":null}']) {
-    const { job, problems } = readJson(text)
+    const { job, problems } = parseJsonJob(text)
     assert.equal(job, undefined, text)
     assert.equal(problems[0]?.message, 'A job has an ID, a text that is not empty.', text)
   }

@@ -1,18 +1,18 @@
 import type { DesiredUpdates, JobPlanResponse, PlacementMetrics } from '@reeve/contract'
-import { Panel } from '../../parts/panel.tsx'
-import { JobOutcomes } from '../policies/job-outcome.tsx'
+import { Panel } from '../../components/page.tsx'
+import { JobOutcomes } from '../policies/policy-results.tsx'
 import { DiffView } from './diff-view.tsx'
-import { planWarnings } from './plan-warnings.ts'
+import { planWarnings } from './scheduling.ts'
 
-/** What would happen, before it does. */
+/** The result of a plan: changes, placement failures, policies and diff. */
 export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
   const { Annotations, FailedTGAllocs, Diff, Warnings, PolicyVerdicts } = plan
   const failed = Object.entries(FailedTGAllocs ?? {})
   // Denials are shown above the plan.
-  const others = (PolicyVerdicts ?? []).filter(({ Effect }) => Effect !== 'denies')
+  const passedOutcomes = (PolicyVerdicts ?? []).filter(({ Effect }) => Effect !== 'denies')
   return (
     <>
-      <Warned text={Warnings} />
+      <PlanWarnings text={Warnings} />
       <Panel title="Plan">
         <ul className="reasons">
           {Object.entries(Annotations.DesiredTGUpdates).map(([group, updates]) => (
@@ -23,14 +23,14 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
         </ul>
         {failed.map(([group, metrics]) => (
           <p key={group} className="note tone-warn">
-            {describeFailure(group, metrics)}
+            {describePlacementFailure(group, metrics)}
           </p>
         ))}
         {failed.length === 0 && <p className="note tone-good">All allocations can be placed.</p>}
       </Panel>
-      {others.length > 0 && (
+      {passedOutcomes.length > 0 && (
         <Panel title="Policy checks">
-          <JobOutcomes outcomes={others} />
+          <JobOutcomes outcomes={passedOutcomes} />
         </Panel>
       )}
       <Panel title="Diff">
@@ -44,7 +44,7 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
   )
 }
 
-function Warned({ text }: { readonly text: string }) {
+function PlanWarnings({ text }: { readonly text: string }) {
   const items = planWarnings(text)
   if (items.length === 0) return null
   return (
@@ -61,15 +61,15 @@ function Warned({ text }: { readonly text: string }) {
   )
 }
 
-const UPDATE_WORDS: Readonly<Record<keyof DesiredUpdates, string>> = {
+const UPDATE_LABELS: Readonly<Record<keyof DesiredUpdates, string>> = {
   Place: 'to place',
   Canary: 'canaries to place',
   DestructiveUpdate: 'to replace',
   InPlaceUpdate: 'to update in place',
   Migrate: 'to migrate',
   Stop: 'to stop',
-  Ignore: 'left as they are',
-  Preemptions: 'of others to preempt',
+  Ignore: 'unchanged',
+  Preemptions: 'of other jobs to preempt',
   Disconnect: 'disconnected',
   Reconnect: 'reconnected',
   RescheduleNow: 'to reschedule now',
@@ -78,20 +78,20 @@ const UPDATE_WORDS: Readonly<Record<keyof DesiredUpdates, string>> = {
 
 function describeUpdates(updates: DesiredUpdates): string {
   // The table has the keys of the type; Object.keys only forgets that.
-  const names = Object.keys(UPDATE_WORDS) as (keyof DesiredUpdates)[]
-  const words = names
+  const names = Object.keys(UPDATE_LABELS) as (keyof DesiredUpdates)[]
+  const parts = names
     .filter((name) => updates[name] > 0)
-    .map((name) => `${updates[name]} ${UPDATE_WORDS[name]}`)
-  return words.length === 0 ? 'nothing to do' : words.join(', ')
+    .map((name) => `${updates[name]} ${UPDATE_LABELS[name]}`)
+  return parts.length === 0 ? 'nothing to do' : parts.join(', ')
 }
 
-function describeFailure(group: string, metrics: PlacementMetrics): string {
+function describePlacementFailure(group: string, metrics: PlacementMetrics): string {
   const { NodesEvaluated, NodesFiltered, NodesExhausted, CoalescedFailures } = metrics
-  const rules = { ...metrics.ConstraintFiltered, ...metrics.DimensionExhausted }
-  const why = Object.entries(rules).map(([rule, count]) => `${rule} (${count} nodes)`)
+  const reasonCounts = { ...metrics.ConstraintFiltered, ...metrics.DimensionExhausted }
+  const reasons = Object.entries(reasonCounts).map(([rule, count]) => `${rule} (${count} nodes)`)
   return (
     `${group}: ${1 + CoalescedFailures} can't be placed. ${NodesFiltered} of ${NodesEvaluated} ` +
     `nodes don't match, ${NodesExhausted} lack capacity` +
-    (why.length === 0 ? '.' : `: ${why.join(', ')}.`)
+    (reasons.length === 0 ? '.' : `: ${reasons.join(', ')}.`)
   )
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planWarnings } from './plan-warnings.ts'
+import { planWarnings } from './scheduling.ts'
 
 test('each warning is an item, without the denials', () => {
   assert.deepEqual(planWarnings(''), [])

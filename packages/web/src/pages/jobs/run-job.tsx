@@ -1,12 +1,10 @@
-import { CommandLine } from '../../parts/command-line.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
-import { useDraft } from './draft.ts'
+import { type JobSource, useJobDraft } from './job-source.ts'
 import { JobEditor } from './job-editor.tsx'
-import type { JobSource } from './job-source.ts'
 
 const EXAMPLE: JobSource = {
   format: 'hcl2',
@@ -36,24 +34,24 @@ const EXAMPLE: JobSource = {
 `,
 }
 
-/** A new job, from a text. */
+/** The page to submit a new job. */
 export function RunJobPage({ search }: PageProps<'/run'>) {
   const chosen = search.get('namespace') ?? ALL_NAMESPACES
   const namespace = chosen === ALL_NAMESPACES ? 'default' : chosen
-  const draft = useDraft('new', EXAMPLE)
+  const draft = useJobDraft('new', EXAMPLE)
   return (
     <>
-      <PageHead
-        title="Run a job"
+      <PageHeader
+        title="Submit job"
         crumbs={[{ text: 'Jobs', href: paths.jobs({ namespace: chosen }) }]}
-        lead={`Write a definition, plan it to see what would happen, then run it. A job that names no namespace goes to "${namespace}".`}
+        lead={`Write a definition, plan it to see what would happen, then run it. The default namespace is "${namespace}".`}
       />
       <Panel
         title="Definition"
         actions={
           draft.isChanged && (
             <button type="button" className="button" onClick={draft.discard}>
-              Begin with the example
+              Reset to the example
             </button>
           )
         }
@@ -65,7 +63,7 @@ export function RunJobPage({ search }: PageProps<'/run'>) {
           namespace={namespace}
         />
       </Panel>
-      <CommandLine
+      <CliAndApiPanel
         cli="reeve job plan job.hcl && reeve job run job.hcl"
         call={{
           method: 'POST',

@@ -1,34 +1,37 @@
 import type { Job, JobSubmission } from '@reeve/contract'
 import { useState } from 'react'
-import { jobCan } from '../../actions/job-can.ts'
-import { useOptional } from '../../data/use-read.ts'
-import { Editor } from '../../editor/lazy-editor.tsx'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { jobDisabledReason } from '../../permissions/job.ts'
+import { useOptionalQuery } from '../../data/api-query.ts'
+import { Editor } from '../../components/lazy.tsx'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { useDraft } from './draft.ts'
+import { type JobSource, jobToJson, useJobDraft } from './job-source.ts'
 import { JobEditor } from './job-editor.tsx'
-import { jobAsJson, type JobSource } from './job-source.ts'
-import { isEditing, type JobView } from './job-view.ts'
+import { isEditing, type JobView } from './job-data.ts'
 
-/** The definition as it was written, and the way to a new version. */
+/** The tab with the definition of the job, and the editor for a new version. */
 export function DefinitionTab({ job, search }: JobView) {
   const line = Number(search.get('line') ?? Number.NaN)
-  const wanted = Number.isInteger(line) && line > 0 ? line : undefined
-  return isEditing(search) ? <EditedDefinition job={job} line={wanted} /> : <Definition job={job} />
+  const lineNumber = Number.isInteger(line) && line > 0 ? line : undefined
+  return isEditing(search) ? (
+    <EditedDefinition job={job} line={lineNumber} />
+  ) : (
+    <Definition job={job} />
+  )
 }
 
-/** Only where a text was sent, and only the latest six. */
+/** Reads the text of the job. Submissions have one only if it was sent; six are kept. */
 function useSubmission({ Namespace: namespace, ID: job_id, Version: version }: Job) {
-  return useOptional(['job-submission', namespace, job_id, version], (api, signal) =>
+  return useOptionalQuery(['job-submission', namespace, job_id, version], (api, signal) =>
     api.v1.readJobSubmission({ params: { job_id }, query: { namespace, version }, signal }),
   )
 }
 
-function sourceOf(job: Job, submission: JobSubmission | null): JobSource {
-  if (submission === null) return { text: jobAsJson(job), format: 'json', variables: '' }
+function toJobSource(job: Job, submission: JobSubmission | null): JobSource {
+  if (submission === null) return { text: jobToJson(job), format: 'json', variables: '' }
   const flags = Object.entries(submission.VariableFlags ?? {})
   const variables = [submission.Variables, ...flags.map(([name, value]) => `${name} = ${value}`)]
   return {
@@ -42,7 +45,7 @@ function Definition({ job }: { readonly job: Job }) {
   const submission = useSubmission(job)
   return (
     <QueryView query={submission} what="the definition">
-      {(found) => <DefinitionText job={job} source={sourceOf(job, found)} />}
+      {(found) => <DefinitionText job={job} source={toJobSource(job, found)} />}
     </QueryView>
   )
 }
@@ -53,14 +56,14 @@ interface DefinitionTextProps {
 }
 
 function DefinitionText({ job, source }: DefinitionTextProps) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   return (
     <Panel
       title={source.format === 'json' ? 'Definition, as JSON' : 'Definition'}
       actions={
         <ActionButton
-          refusal={jobCan.edit(job, rights)}
-          onAct={() => navigate(hrefWith({ edit: 'yes' }))}
+          disabledReason={jobDisabledReason.edit(job, permissions)}
+          onAction={() => navigate(hrefWith({ edit: 'yes' }))}
         >
           Edit
         </ActionButton>
@@ -83,19 +86,19 @@ interface EditedDefinitionProps {
 }
 
 function EditedDefinition({ job, line }: EditedDefinitionProps) {
-  // What the editing began with: the job itself follows what others do, and another text would
-  // take the place of the one that is typed into.
-  const [begun, setBegun] = useState(job)
-  const submission = useSubmission(begun)
+  // The job when the editing began. `job` follows changes by others, which must not replace the
+  // text that is being edited.
+  const [editedJob, setEditedJob] = useState(job)
+  const submission = useSubmission(editedJob)
   return (
     <QueryView query={submission} what="the definition">
       {(found) => (
         <DefinitionEditor
           job={job}
-          begun={begun}
+          editedJob={editedJob}
           line={line}
-          source={sourceOf(begun, found)}
-          onTakeTheirs={() => setBegun(job)}
+          source={toJobSource(editedJob, found)}
+          onUseCurrentVersion={() => setEditedJob(job)}
         />
       )}
     </QueryView>
@@ -103,33 +106,37 @@ function EditedDefinition({ job, line }: EditedDefinitionProps) {
 }
 
 interface DefinitionEditorProps extends EditedDefinitionProps {
-  readonly begun: Job
+  readonly editedJob: Job
   readonly source: JobSource
-  readonly onTakeTheirs: () => void
+  readonly onUseCurrentVersion: () => void
 }
 
 function DefinitionEditor(props: DefinitionEditorProps) {
-  const { job, begun, source, onTakeTheirs, line } = props
-  const draft = useDraft(`${job.Namespace}/${job.ID}`, source)
-  const leave = () => {
+  const { job, editedJob, source, onUseCurrentVersion, line } = props
+  const draft = useJobDraft(`${job.Namespace}/${job.ID}`, source)
+  const stopEditing = () => {
     draft.discard()
     navigate(hrefWith({ edit: undefined }))
   }
-  const takeTheirs = () => {
+  const useCurrentVersion = () => {
     draft.discard()
-    onTakeTheirs()
+    onUseCurrentVersion()
   }
   return (
     <Panel
       title="Edit the definition"
       actions={
-        <button type="button" className="button" onClick={leave}>
-          {draft.isChanged ? 'Discard changes' : 'Keep as is'}
+        <button type="button" className="button" onClick={stopEditing}>
+          {draft.isChanged ? 'Discard changes' : 'Cancel'}
         </button>
       }
     >
-      {job.Version !== begun.Version && (
-        <ChangedNote from={begun.Version} to={job.Version} onTakeTheirs={takeTheirs} />
+      {job.Version !== editedJob.Version && (
+        <ConflictNote
+          from={editedJob.Version}
+          to={job.Version}
+          onUseCurrentVersion={useCurrentVersion}
+        />
       )}
       <JobEditor
         source={draft.source}
@@ -143,21 +150,21 @@ function DefinitionEditor(props: DefinitionEditorProps) {
   )
 }
 
-interface ChangedNoteProps {
+interface ConflictNoteProps {
   readonly from: number
   readonly to: number
-  readonly onTakeTheirs: () => void
+  readonly onUseCurrentVersion: () => void
 }
 
-function ChangedNote({ from, to, onTakeTheirs }: ChangedNoteProps) {
+function ConflictNote({ from, to, onUseCurrentVersion }: ConflictNoteProps) {
   return (
     <div className="note tone-warn" role="alert">
       <p>
-        The job was changed while you edited: version {from} is now version {to}. Nothing of yours
-        is lost. Plan it to see what would change of theirs.
+        The job was updated while you were editing: version {from} is now version {to}. Your text is
+        kept. Plan it to see the differences.
       </p>
       <div className="row">
-        <ActionButton onAct={onTakeTheirs}>Use theirs</ActionButton>
+        <ActionButton onAction={onUseCurrentVersion}>Load current version</ActionButton>
       </div>
     </div>
   )

@@ -1,13 +1,12 @@
 import type { GroupExplanation, PlacementRefusal } from '@reeve/contract'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { useJobExplanation } from './job-data.ts'
-import type { JobView } from './job-view.ts'
+import { type JobView, useJobExplanation } from './job-data.ts'
 
-/** Why instances are not placed, and the smallest change that would place them. */
+/** The tab that explains placement failures, with the smallest change that would help. */
 export function ExplainTab({ name }: JobView) {
   const explanation = useJobExplanation(name)
   return (
@@ -21,13 +20,13 @@ export function ExplainTab({ name }: JobView) {
           <>
             <p className="note tone-warn">{Text}</p>
             <p className="lead">
-              Worked out now, against the present state.{' '}
+              Computed from the current state.{' '}
               {EvalID !== '' && (
                 <Link href={paths.evaluation(EvalID)}>Evaluation {EvalID.slice(0, 8)}</Link>
               )}
             </p>
             {Groups.map((group) => (
-              <GroupReasons key={group.TaskGroup} group={group} />
+              <GroupExplanationPanel key={group.TaskGroup} group={group} />
             ))}
           </>
         )
@@ -36,15 +35,15 @@ export function ExplainTab({ name }: JobView) {
   )
 }
 
-/** What keeps the instances of one group from being placed, and what would place them. */
-export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
+/** Placement failures of one group, with suggested changes. */
+export function GroupExplanationPanel({ group }: { readonly group: GroupExplanation }) {
   const { TaskGroup, Unplaced, Desired, Changes, Refusals, RefusalsOmitted, Instances } = group
   const waiting = Instances.filter(({ State }) => State !== 'refused')
   return (
     <Panel title={`${TaskGroup}: ${Unplaced} of ${Desired} not placed`}>
       {Changes.length > 0 && (
         <>
-          <h3>Would be placed with</h3>
+          <h3>Suggested changes</h3>
           <ul className="reasons">
             {Changes.map(({ Text, Places, Nodes }) => (
               <li key={Text}>
@@ -72,17 +71,17 @@ export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
       )}
       <h3>Nodes, closest first</h3>
       <ul className="reasons">
-        {Refusals.map((refusal) => (
-          <Refusal key={refusal.ComputedClass + refusal.Distance} refusal={refusal} />
+        {Refusals.map((rejection) => (
+          <NodeRejection key={rejection.ComputedClass + rejection.Distance} rejection={rejection} />
         ))}
       </ul>
-      {RefusalsOmitted > 0 && <p className="quiet">And {RefusalsOmitted} more kinds of nodes.</p>}
+      {RefusalsOmitted > 0 && <p className="quiet">{RefusalsOmitted} more node classes omitted.</p>}
     </Panel>
   )
 }
 
-function Refusal({ refusal }: { readonly refusal: PlacementRefusal }) {
-  const { NodeCount, Nodes, Reasons } = refusal
+function NodeRejection({ rejection }: { readonly rejection: PlacementRefusal }) {
+  const { NodeCount, Nodes, Reasons } = rejection
   return (
     <li>
       <b>

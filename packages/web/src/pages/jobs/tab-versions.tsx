@@ -1,33 +1,32 @@
 import { originText, type Job, type JobDiff, type JobVersionsResponse } from '@reeve/contract'
-import { jobCan } from '../../actions/job-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { jobDisabledReason } from '../../permissions/job.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { DiffView } from './diff-view.tsx'
-import { useJobVersions } from './job-data.ts'
-import type { JobView } from './job-view.ts'
+import { type JobView, useJobVersions } from './job-data.ts'
 
-/** What the job was, what each change was, and the way back. */
+/** The tab with the versions of the job, their diffs and the revert button. */
 export function VersionsTab({ job, name, search }: JobView) {
-  const against = numberOf(search.get('against'))
+  const against = parseVersion(search.get('against'))
   const versions = useJobVersions(name, against)
   return (
     <QueryView query={versions} what="the versions">
-      {(answer) => (
+      {(response) => (
         <Versions
           job={job}
           name={name}
-          answer={answer}
-          chosen={numberOf(search.get('version')) ?? job.Version}
+          response={response}
+          selectedVersion={parseVersion(search.get('version')) ?? job.Version}
           against={against}
         />
       )}
@@ -35,7 +34,7 @@ export function VersionsTab({ job, name, search }: JobView) {
   )
 }
 
-function numberOf(text: string | null): number | undefined {
+function parseVersion(text: string | null): number | undefined {
   const number = text === null ? Number.NaN : Number(text)
   return Number.isInteger(number) && number >= 0 ? number : undefined
 }
@@ -43,17 +42,17 @@ function numberOf(text: string | null): number | undefined {
 interface VersionsProps {
   readonly job: Job
   readonly name: JobName
-  readonly answer: JobVersionsResponse
-  readonly chosen: number
+  readonly response: JobVersionsResponse
+  readonly selectedVersion: number
   readonly against: number | undefined
 }
 
-function Versions({ job, name, answer, chosen, against }: VersionsProps) {
-  const { Versions: all, Diffs } = answer
-  const place = all.findIndex(({ Version }) => Version === chosen)
-  const shown = all[place]
-  const diff = Diffs?.[place]
-  const before = against ?? all[place + 1]?.Version
+function Versions({ job, name, response, selectedVersion, against }: VersionsProps) {
+  const { Versions: all, Diffs } = response
+  const index = all.findIndex(({ Version }) => Version === selectedVersion)
+  const selected = all[index]
+  const diff = Diffs?.[index]
+  const before = against ?? all[index + 1]?.Version
   return (
     <>
       <DataTable
@@ -62,14 +61,14 @@ function Versions({ job, name, answer, chosen, against }: VersionsProps) {
         rows={all}
         keyOf={({ Version }) => String(Version)}
         hrefOf={({ Version }) => paths.jobVersions(name, { version: Version, against })}
-        empty={<p className="quiet">No version is kept.</p>}
+        empty={<p className="quiet">No versions.</p>}
       />
-      {shown !== undefined && (
+      {selected !== undefined && (
         <Panel
-          title={`Version ${chosen}${before === undefined ? '' : ` against version ${before}`}`}
-          actions={<VersionActions job={job} version={shown} all={all} against={against} />}
+          title={`Version ${selectedVersion}${before === undefined ? '' : ` compared with version ${before}`}`}
+          actions={<VersionActions job={job} version={selected} all={all} against={against} />}
         >
-          <Difference diff={diff} before={before} chosen={chosen} />
+          <VersionDiff diff={diff} before={before} selectedVersion={selectedVersion} />
         </Panel>
       )}
     </>
@@ -78,14 +77,18 @@ function Versions({ job, name, answer, chosen, against }: VersionsProps) {
 
 const COLUMNS: readonly Column<Job>[] = [
   { id: 'version', head: 'Version', width: '104px', cell: ({ Version }) => `Version ${Version}` },
-  { id: 'made', head: 'Submitted', cell: ({ SubmitTime }) => <Ago date={dateOfNs(SubmitTime)} /> },
+  {
+    id: 'made',
+    head: 'Submitted',
+    cell: ({ SubmitTime }) => <RelativeTime date={dateFromNs(SubmitTime)} />,
+  },
   { id: 'origin', head: 'Origin', cell: (version) => originText(version) || '–' },
   { id: 'message', head: 'Message', isExtra: true, cell: ({ Message }) => Message ?? '–' },
   {
     id: 'stable',
     head: 'Stable',
     width: '120px',
-    cell: ({ Stable }) => (Stable ? <StateBadge state="healthy" text="stable" /> : '–'),
+    cell: ({ Stable }) => (Stable ? <StatusBadge state="healthy" text="stable" /> : '–'),
   },
   {
     id: 'tag',
@@ -96,17 +99,20 @@ const COLUMNS: readonly Column<Job>[] = [
   },
 ]
 
-interface DifferenceProps {
+interface VersionDiffProps {
   readonly diff: JobDiff | undefined
   readonly before: number | undefined
-  readonly chosen: number
+  readonly selectedVersion: number
 }
 
-function Difference({ diff, before, chosen }: DifferenceProps) {
-  if (before === undefined) return <p className="quiet">This is the first version that is kept.</p>
-  if (before === chosen) return <p className="quiet">A version does not differ from itself.</p>
-  if (diff === undefined) return <p className="quiet">The two cannot be compared.</p>
-  return <DiffView diff={diff} oldTitle={`Version ${before}`} newTitle={`Version ${chosen}`} />
+function VersionDiff({ diff, before, selectedVersion }: VersionDiffProps) {
+  if (before === undefined) return <p className="quiet">This is the oldest kept version.</p>
+  if (before === selectedVersion)
+    return <p className="quiet">Choose another version to compare with.</p>
+  if (diff === undefined) return <p className="quiet">No diff available.</p>
+  return (
+    <DiffView diff={diff} oldTitle={`Version ${before}`} newTitle={`Version ${selectedVersion}`} />
+  )
 }
 
 interface VersionActionsProps {
@@ -117,8 +123,8 @@ interface VersionActionsProps {
 }
 
 function VersionActions({ job, version, all, against }: VersionActionsProps) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const params = { job_id: job.ID }
   const query = { namespace: job.Namespace }
@@ -128,16 +134,18 @@ function VersionActions({ job, version, all, against }: VersionActionsProps) {
     const text = 'Its definition is submitted as a new version and deployed.'
     if (!(await confirm({ title, body: text, action: 'Revert' }))) return
     const body = { JobID: job.ID, JobVersion: version.Version, EnforcePriorVersion: job.Version }
-    await act({
+    await callApi({
       call: (api) => api.v1.revertJob({ params, query, body }),
-      done: `Version ${version.Version} is being deployed.`,
+      successMessage: `Version ${version.Version} is being deployed.`,
     })
   }
   const setStable = async () => {
     const body = { JobID: job.ID, JobVersion: version.Version, Stable: !version.Stable }
-    await act({
+    await callApi({
       call: (api) => api.v1.setJobStability({ params, query, body }),
-      done: version.Stable ? 'The version is not stable any more.' : 'The version is stable.',
+      successMessage: version.Stable
+        ? 'The version is marked unstable.'
+        : 'The version is marked stable.',
     })
   }
   return (
@@ -148,7 +156,7 @@ function VersionActions({ job, version, all, against }: VersionActionsProps) {
           value={against ?? ''}
           onChange={(event) => navigate(hrefWith({ against: event.target.value }))}
         >
-          <option value="">the version before</option>
+          <option value="">the previous version</option>
           {all.map(({ Version }) => (
             <option key={Version} value={Version}>
               version {Version}
@@ -156,13 +164,18 @@ function VersionActions({ job, version, all, against }: VersionActionsProps) {
           ))}
         </select>
       </label>
-      <ActionButton refusal={jobCan.setStable(job, rights)} onAct={setStable}>
-        {version.Stable ? 'Not stable' : 'Mark stable'}
+      <ActionButton
+        disabledReason={jobDisabledReason.setStable(job, permissions)}
+        onAction={setStable}
+      >
+        {version.Stable ? 'Mark unstable' : 'Mark stable'}
       </ActionButton>
       <ActionButton
         kind="primary"
-        refusal={isCurrent ? 'This is the current version.' : jobCan.revert(job, rights)}
-        onAct={revert}
+        disabledReason={
+          isCurrent ? 'This is the current version.' : jobDisabledReason.revert(job, permissions)
+        }
+        onAction={revert}
       >
         Revert to version {version.Version}…
       </ActionButton>

@@ -1,34 +1,30 @@
 import type { v2 } from '@reeve/contract'
 import { useEffect, useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { Editor } from '../../editor/lazy-editor.tsx'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { Loading } from '../../parts/loading.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { Editor } from '../../components/lazy.tsx'
+import type { Problem } from '../../editor/problem.ts'
+import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { Loading } from '../../components/notices.tsx'
+import { PageHeader, Panel, Tabs } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
 import { paths, POLICY_PANES, type PolicyPane } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { DeleteButton } from '../governance/deletion.tsx'
-import { crumbsOf, InOrganization, OfOrganization } from '../governance/in-organization.tsx'
-import { CODE_EXAMPLES } from './examples.ts'
-import type { PaneProps } from './pane-props.ts'
-import { ReplayPane } from './pane-replay.tsx'
-import { SettingsPane } from './pane-settings.tsx'
-import { TryPane } from './pane-try.tsx'
-import { VersionsPane } from './pane-versions.tsx'
+import {
+  organizationCrumbs,
+  OrganizationPageFrame,
+  OrganizationGuard,
+} from '../governance/in-organization.tsx'
+import { CODE_EXAMPLES, useDiagnostics, usePolicyCode, usePolicyDraft } from './policy-code.ts'
+import { type PaneProps, SettingsPane, VersionsPane } from './policy-panes.tsx'
+import { ReplayPane, TryPane } from './policy-trials.tsx'
 import { CodeState } from './tab-policies.tsx'
-import { useCode } from './use-code.ts'
-import { useDiagnostics } from './use-diagnostics.ts'
-import { useDraft } from './use-draft.ts'
 
-/** A policy: its code, and beside it what it says of inputs and of what has happened. */
+/** A policy: its code, with panes to test, replay and configure it. */
 export function PolicyPage({
   params,
   search,
@@ -36,7 +32,7 @@ export function PolicyPage({
   const pane = POLICY_PANES.find((one) => one === search.get('pane')) ?? 'try'
   const line = Number(search.get('line') ?? '')
   return (
-    <InOrganization name={params.organization}>
+    <OrganizationPageFrame name={params.organization}>
       {(organization) => (
         <LoadedPolicy
           key={params.policyId}
@@ -46,7 +42,7 @@ export function PolicyPage({
           line={line > 0 ? line : undefined}
         />
       )}
-    </InOrganization>
+    </OrganizationPageFrame>
   )
 }
 
@@ -58,7 +54,7 @@ interface LoadedPolicyProps {
 }
 
 function LoadedPolicy({ organization, policyId, pane, line }: LoadedPolicyProps) {
-  const policy = useRead(
+  const policy = useApiQuery(
     ['policy', policyId],
     (api, signal) => api.v2.readPolicy({ params: { policy_id: policyId }, signal }),
     { watches: [{ topic: 'Policy' }] },
@@ -70,21 +66,21 @@ function LoadedPolicy({ organization, policyId, pane, line }: LoadedPolicyProps)
       page={{
         title: 'Policy',
         crumbs: [
-          ...crumbsOf(organization.id),
+          ...organizationCrumbs(organization.id),
           { text: 'Policies', href: paths.organization(organization.id, 'policies') },
         ],
       }}
     >
       {({ data }) => (
-        <OfOrganization
+        <OrganizationGuard
           name={organization.id}
           owner={data.relationships.organization.data.id}
           hrefIn={(name) => paths.policy(name, policyId)}
         >
           <PolicyHead organization={organization} policy={data} />
-          <Workbench organization={organization} policy={data} pane={pane} line={line} />
-          <CommandLine {...commandOf(pane, organization.id, data)} />
-        </OfOrganization>
+          <PolicyWorkbench organization={organization} policy={data} pane={pane} line={line} />
+          <CliAndApiPanel {...paneCommand(pane, organization.id, data)} />
+        </OrganizationGuard>
       )}
     </QueryView>
   )
@@ -98,10 +94,10 @@ interface PolicyHeadProps {
 function PolicyHead({ organization, policy }: PolicyHeadProps) {
   const { attributes } = policy
   return (
-    <PageHead
+    <PageHeader
       title={attributes.name}
       crumbs={[
-        ...crumbsOf(organization.id),
+        ...organizationCrumbs(organization.id),
         { text: 'Policies', href: paths.organization(organization.id, 'policies') },
       ]}
       aside={
@@ -120,9 +116,9 @@ function PolicyHead({ organization, policy }: PolicyHeadProps) {
         <DeleteButton
           what={`the policy ${attributes.name}`}
           body={<p>It is removed from all policy sets and no longer enforced.</p>}
-          refusal={organizationCan.updatePolicies(organization)}
+          disabledReason={organizationDisabledReason.updatePolicies(organization)}
           call={(api) => api.v2.deletePolicy({ params: { policy_id: policy.id } })}
-          after={paths.organization(organization.id, 'policies')}
+          returnTo={paths.organization(organization.id, 'policies')}
         />
       }
     />
@@ -134,14 +130,14 @@ interface WorkbenchProps extends PolicyHeadProps {
   readonly line: number | undefined
 }
 
-/** The draft lives here, above the panes: it is tried and replayed before it is saved. */
-function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
+/** Holds the draft, which the panes evaluate and replay before it is saved. */
+function PolicyWorkbench({ organization, policy, pane, line }: WorkbenchProps) {
   const hasCode = policy.attributes['code-size'] !== null
-  const stored = useCode(hasCode ? policy.id : undefined)
-  const [draft, setDraft] = useDraft(policy.id)
-  const [failing, setFailing] = useState<readonly number[]>()
+  const stored = usePolicyCode(hasCode ? policy.id : undefined)
+  const [draft, setDraft] = usePolicyDraft(policy.id)
+  const [failingLines, setFailingLines] = useState<readonly number[]>()
   const sha = policy.attributes['code-sha256']
-  // Of what was saved here: it is not somebody else's when it comes back.
+  // Hash of the code saved in this tab, to distinguish it from uploads by others.
   const [savedSha, setSavedSha] = useState<string | null>()
   const isStored = draft !== undefined && draft.code === stored.data
   useEffect(() => {
@@ -151,25 +147,25 @@ function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
     return <Loading what="the code" />
   const code = draft?.code ?? stored.data ?? CODE_EXAMPLES[policy.attributes.kind]
   const isChanged = !hasCode || (draft !== undefined && draft.code !== stored.data)
-  const shared = { organization, policy, code, isChanged, onFailing: setFailing }
-  const isTheirs = draft !== undefined && sha !== draft.begunSha && sha !== savedSha
+  const paneProps = { organization, policy, code, isChanged, onFailingLines: setFailingLines }
+  const isUploadedByOthers = draft !== undefined && sha !== draft.baseSha && sha !== savedSha
   const change = (text: string) => {
-    setDraft({ code: text, begunSha: draft === undefined ? sha : draft.begunSha })
-    setFailing(undefined)
+    setDraft({ code: text, baseSha: draft === undefined ? sha : draft.baseSha })
+    setFailingLines(undefined)
   }
   return (
     <div className="workbench">
       <CodePanel
-        {...shared}
+        {...paneProps}
         onDiscard={draft === undefined ? undefined : () => setDraft(undefined)}
-        marked={failing ?? (line === undefined ? NO_LINES : [line])}
-        isOvertaken={isTheirs && isChanged}
+        markedLines={failingLines ?? (line === undefined ? NO_LINES : [line])}
+        hasConflict={isUploadedByOthers && isChanged}
         onChange={change}
         onSaved={setSavedSha}
       />
       <div className="workbench-side">
         <Tabs label="Beside the code" current={pane} tabs={tabsOf(organization.id, policy.id)} />
-        <PaneView pane={pane} view={shared} onCode={change} />
+        <PaneView pane={pane} view={paneProps} onCode={change} />
       </div>
     </div>
   )
@@ -197,25 +193,30 @@ function PaneView({ pane, view, onCode }: PaneViewProps) {
 }
 
 interface CodePanelProps extends PaneProps {
-  readonly marked: readonly number[]
+  readonly markedLines: readonly number[]
   readonly onChange: (code: string) => void
-  /** Whether somebody else uploaded code since the draft was begun. */
-  readonly isOvertaken: boolean
+  /** Whether another user uploaded code since the draft was started. */
+  readonly hasConflict: boolean
   readonly onSaved: (sha: string | null) => void
-  /** Absent when there is nothing to throw away. */
+  /** Undefined without a draft. */
   readonly onDiscard: (() => void) | undefined
 }
 
 function CodePanel(props: CodePanelProps) {
-  const { organization, policy, code, isChanged, marked, onChange, onDiscard } = props
-  const { isOvertaken, onSaved } = props
-  const act = useAct()
-  const refusal = organizationCan.updatePolicies(organization)
-  const problems = useDiagnostics({ policy, code, isChanged, mayTry: refusal === undefined })
+  const { organization, policy, code, isChanged, markedLines, onChange, onDiscard } = props
+  const { hasConflict, onSaved } = props
+  const callApi = useApiAction()
+  const disabledReason = organizationDisabledReason.updatePolicies(organization)
+  const problems = useDiagnostics({
+    policy,
+    code,
+    isChanged,
+    canEvaluate: disabledReason === undefined,
+  })
   const save = async () => {
-    const saved = await act({
+    const saved = await callApi({
       call: (api) => api.v2.uploadPolicy({ params: { policy_id: policy.id }, body: code }),
-      done: ({ data }) =>
+      successMessage: ({ data }) =>
         data.data.attributes.diagnostics.length === 0
           ? 'The code is saved.'
           : 'The code is saved but has errors; see the marks.',
@@ -228,23 +229,29 @@ function CodePanel(props: CodePanelProps) {
       isFlush
       actions={
         <>
-          {onDiscard !== undefined && <ActionButton onAct={onDiscard}>Discard draft</ActionButton>}
+          {onDiscard !== undefined && (
+            <ActionButton onAction={onDiscard}>Discard draft</ActionButton>
+          )}
           <ActionButton
             kind="primary"
-            refusal={
-              refusal ??
-              (isChanged ? undefined : 'Nothing was changed.') ??
-              (isOvertaken ? 'Another user uploaded a new version: see below.' : undefined)
+            disabledReason={
+              disabledReason ??
+              (isChanged ? undefined : 'There are no changes.') ??
+              (hasConflict ? 'Another user uploaded a new version: see below.' : undefined)
             }
-            onAct={save}
+            onAction={save}
           >
             Save
           </ActionButton>
         </>
       }
     >
-      {isOvertaken && (
-        <OvertakenNote refusal={refusal} onTake={() => onDiscard?.()} onSave={save} />
+      {hasConflict && (
+        <ConflictNotice
+          disabledReason={disabledReason}
+          onUseTheirs={() => onDiscard?.()}
+          onSave={save}
+        />
       )}
       <Editor
         label="Code of the policy"
@@ -252,43 +259,47 @@ function CodePanel(props: CodePanelProps) {
         value={code}
         onChange={onChange}
         problems={problems}
-        marked={marked}
-        isReadOnly={refusal !== undefined}
+        markedLineNumbers={markedLines}
+        isReadOnly={disabledReason !== undefined}
         minHeight="360px"
       />
-      {problems.length > 0 && (
-        <ul className="problems" aria-label="Problems">
-          {problems.map(({ line, column, message }) => (
-            <li key={`${line}:${column}:${message}`}>
-              <strong>
-                {line}:{column}
-              </strong>{' '}
-              {message}
-            </li>
-          ))}
-        </ul>
-      )}
+      {problems.length > 0 && <ProblemList problems={problems} />}
     </Panel>
   )
 }
 
-interface OvertakenNoteProps {
-  readonly refusal: Verdict
-  readonly onTake: () => void
+interface ConflictNoticeProps {
+  readonly disabledReason: DisabledReason
+  readonly onUseTheirs: () => void
   readonly onSave: () => Promise<void>
 }
 
-function OvertakenNote({ refusal, onTake, onSave }: OvertakenNoteProps) {
+function ConflictNotice({ disabledReason, onUseTheirs, onSave }: ConflictNoticeProps) {
   return (
     <div className="note tone-warn" role="alert">
       <p>Another user uploaded a new version while you were editing. Your draft is kept.</p>
       <div className="row">
-        <ActionButton onAct={onTake}>Use theirs</ActionButton>
-        <ActionButton kind="danger" refusal={refusal} onAct={onSave}>
-          Overwrite with mine
+        <ActionButton onAction={onUseTheirs}>Load current version</ActionButton>
+        <ActionButton kind="danger" disabledReason={disabledReason} onAction={onSave}>
+          Overwrite
         </ActionButton>
       </div>
     </div>
+  )
+}
+
+function ProblemList({ problems }: { readonly problems: readonly Problem[] }) {
+  return (
+    <ul className="problems" aria-label="Problems">
+      {problems.map(({ line, column, message }) => (
+        <li key={`${line}:${column}:${message}`}>
+          <strong>
+            {line}:{column}
+          </strong>{' '}
+          {message}
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -307,24 +318,24 @@ function tabsOf(organization: string, id: string) {
   }))
 }
 
-function commandOf(pane: PolicyPane, organization: string, { id, attributes }: v2.RunPolicy) {
-  const where = `--organization ${quoted(organization)} ${quoted(attributes.name)}`
+function paneCommand(pane: PolicyPane, organization: string, { id, attributes }: v2.RunPolicy) {
+  const target = `--organization ${quoteShellArg(organization)} ${quoteShellArg(attributes.name)}`
   const path = `/api/v2/policies/${id}`
   switch (pane) {
     case 'try':
       return {
-        cli: `reeve policy try ${where} input.json`,
+        cli: `reeve policy try ${target} input.json`,
         call: { method: 'POST', path: `${path}/actions/evaluate`, body: TRIAL_BODY } as const,
       }
     case 'replay':
       return {
-        cli: `reeve policy replay ${where}`,
+        cli: `reeve policy replay ${target}`,
         call: { method: 'POST', path: `${path}/actions/replay`, body: REPLAY_BODY } as const,
       }
     case 'versions':
-      return { cli: `reeve policy versions ${where}`, call: { path: `${path}/versions` } }
+      return { cli: `reeve policy versions ${target}`, call: { path: `${path}/versions` } }
     case 'settings':
-      return { cli: `reeve policy show ${where}`, call: { path } }
+      return { cli: `reeve policy show ${target}`, call: { path } }
   }
 }
 

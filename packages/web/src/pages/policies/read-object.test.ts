@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readObject } from './read-object.ts'
+import { parseObject } from './policy-text.ts'
 
 test('an object is read', () => {
-  assert.deepEqual(readObject('{"job":{}}'), { ok: true, value: { job: {} } })
+  assert.deepEqual(parseObject('{"job":{}}'), { ok: true, value: { job: {} } })
 })
 
 const refused = [
@@ -14,6 +14,6 @@ const refused = [
 ]
 for (const { name, text, reason } of refused)
   test(`${name} is refused with the reason`, () => {
-    const read = readObject(text)
+    const read = parseObject(text)
     assert.match(read.ok ? '' : read.reason, reason)
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
-import { scopeText } from './scope-text.ts'
+import { scopeText } from './policy-text.ts'
 
 interface Scope {
   readonly global?: boolean

@@ -1,118 +1,145 @@
+import { useState } from 'react'
 import type { v2 } from '@reeve/contract'
-import { findIncluded } from '@reeve/sdk'
-import { organizationCan } from '../../actions/governance-can.ts'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import type { Choice } from '../../parts/picker.tsx'
+import { findIncluded, toMany } from '@reeve/sdk'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Panel } from '../../components/page.tsx'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import type { Choice } from '../../components/picker.tsx'
 import { paths } from '../../paths.ts'
 import type { Api } from '../../session/api.ts'
-import { findNamespaces, findPolicies, findProjects, findWorkspaces } from '../governance/find.ts'
-import { MemberPanel, type Member } from '../governance/member-panel.tsx'
-import { useNamespaceGiving } from '../governance/use-namespace-giving.ts'
-import { changeMembers, MEMBER_KINDS, type MemberKind } from './change-members.ts'
-import { SelectorsPanel } from './selectors-panel.tsx'
+import {
+  findNamespaces,
+  findPolicies,
+  findProjects,
+  findWorkspaces,
+  type Member,
+  MemberPanel,
+} from '../governance/member-panel.tsx'
+import { useAttachNamespaceDisabledReason } from '../governance/in-organization.tsx'
+import { selectorText } from './policy-text.ts'
 
 interface SetMembersProps {
   readonly organization: v2.Organization
   readonly document: v2.PolicySetDocument
 }
 
-/** What is in the set and where it applies, each changed member by member. */
+/** Panels with the policies and the scope of a policy set. */
 export function SetMembers({ organization, document }: SetMembersProps) {
-  const act = useAct()
-  const namespaceRefusal = useNamespaceGiving()
+  const callApi = useApiAction()
+  const namespaceDisabledReason = useAttachNamespaceDisabledReason()
   const { id, attributes } = document.data
-  const manage = organizationCan.updatePolicies(organization)
-  const attach = manage ?? (attributes.global ? 'The set applies everywhere already.' : undefined)
-  const change = (kind: MemberKind, verb: 'add' | 'remove') => async (member: Member) => {
-    await act({
-      call: (api) => changeMembers(api, { set: id, kind, verb, member: member.id }),
-      done: `${member.text} is ${verb === 'add' ? 'added' : 'taken out'}.`,
+  const manageDisabledReason = organizationDisabledReason.updatePolicies(organization)
+  const attachDisabledReason =
+    manageDisabledReason ??
+    (attributes.global ? 'The policy set already applies everywhere.' : undefined)
+  const change = (kind: MemberKind, operation: 'add' | 'remove') => async (member: Member) => {
+    await callApi({
+      call: (api) => changeMembers(api, { policySetId: id, kind, operation, memberId: member.id }),
+      successMessage: `${member.text} is ${operation === 'add' ? 'added' : 'removed'}.`,
     })
   }
   return (
     <div className="columns">
       {MEMBER_KINDS.map((kind) => {
-        const { title, label, none, group } = WORDS[kind]
+        const { title, label, emptyText, resourceKind } = MEMBER_TEXTS[kind]
         return (
           <MemberPanel
             key={kind}
             title={title}
             label={label}
-            none={none}
+            emptyText={emptyText}
             members={membersOf(organization.id, document, kind)}
-            refusal={refusalOf(document.data, kind, { manage, attach })}
-            addRefusal={kind === 'namespaces' ? namespaceRefusal : undefined}
-            queryKey={[group, organization.id, kind === 'policies' ? attributes.kind : '']}
+            disabledReason={memberDisabledReason(document.data, kind, {
+              manageDisabledReason,
+              attachDisabledReason,
+            })}
+            addDisabledReason={kind === 'namespaces' ? namespaceDisabledReason : undefined}
+            queryKey={[resourceKind, organization.id, kind === 'policies' ? attributes.kind : '']}
             find={(api, text, signal) =>
-              findOf(group, { api, organization: organization.id, text, signal }, attributes.kind)
+              searchResources(
+                resourceKind,
+                { api, organization: organization.id, text, signal },
+                attributes.kind,
+              )
             }
             onAdd={change(kind, 'add')}
             onRemove={change(kind, 'remove')}
           />
         )
       })}
-      <SelectorsPanel set={document.data} refusal={attach} />
+      <SelectorsPanel policySet={document.data} disabledReason={attachDisabledReason} />
     </div>
   )
 }
 
-type Group = 'policies' | 'projects' | 'workspaces' | 'namespaces'
+type ResourceKind = 'policies' | 'projects' | 'workspaces' | 'namespaces'
 
-interface Words {
+interface MemberTexts {
   readonly title: string
   readonly label: string
-  readonly none: string
-  readonly group: Group
+  readonly emptyText: string
+  readonly resourceKind: ResourceKind
 }
 
-const WORDS: Readonly<Record<MemberKind, Words>> = {
+const MEMBER_TEXTS: Readonly<Record<MemberKind, MemberTexts>> = {
   policies: {
     title: 'Policies',
     label: 'Policy',
-    none: 'No policies yet.',
-    group: 'policies',
+    emptyText: 'No policies yet.',
+    resourceKind: 'policies',
   },
-  projects: { title: 'Projects', label: 'Project', none: 'None by name.', group: 'projects' },
+  projects: {
+    title: 'Projects',
+    label: 'Project',
+    emptyText: 'None by name.',
+    resourceKind: 'projects',
+  },
   workspaces: {
     title: 'Workspaces',
     label: 'Workspace',
-    none: 'None by name.',
-    group: 'workspaces',
+    emptyText: 'None by name.',
+    resourceKind: 'workspaces',
   },
   namespaces: {
     title: 'Namespaces',
     label: 'Namespace',
-    none: 'No jobs, except those of the namespaces of its projects.',
-    group: 'namespaces',
+    emptyText: 'Only the namespaces of its projects.',
+    resourceKind: 'namespaces',
   },
   'project-exclusions': {
     title: 'Excluded projects',
     label: 'Project',
-    none: 'None.',
-    group: 'projects',
+    emptyText: 'None.',
+    resourceKind: 'projects',
   },
   'workspace-exclusions': {
     title: 'Excluded workspaces',
     label: 'Workspace',
-    none: 'None.',
-    group: 'workspaces',
+    emptyText: 'None.',
+    resourceKind: 'workspaces',
   },
 }
 
-interface Refusals {
-  readonly manage: Verdict
-  readonly attach: Verdict
+interface DisabledReasons {
+  readonly manageDisabledReason: DisabledReason
+  readonly attachDisabledReason: DisabledReason
 }
 
-/** A global set has exclusions, and no attachments. */
-function refusalOf({ attributes }: v2.PolicySet, kind: MemberKind, refusals: Refusals): Verdict {
+/** Returns why a member cannot change. Global sets have exclusions but no attachments. */
+function memberDisabledReason(
+  { attributes }: v2.PolicySet,
+  kind: MemberKind,
+  reasons: DisabledReasons,
+): DisabledReason {
   if (kind === 'policies')
     return (
-      refusals.manage ??
+      reasons.manageDisabledReason ??
       (attributes.versioned ? 'The policies of this set come with an upload.' : undefined)
     )
-  return kind.endsWith('exclusions') ? refusals.manage : refusals.attach
+  return kind.endsWith('exclusions') ? reasons.manageDisabledReason : reasons.attachDisabledReason
 }
 
 function membersOf(
@@ -132,15 +159,19 @@ function membersOf(
   })
 }
 
-interface Search {
+interface ResourceSearch {
   readonly api: Api
   readonly organization: string
   readonly text: string
   readonly signal: AbortSignal
 }
 
-function findOf(group: Group, search: Search, kind: v2.PolicyKind): Promise<readonly Choice[]> {
-  switch (group) {
+function searchResources(
+  resourceKind: ResourceKind,
+  search: ResourceSearch,
+  kind: v2.PolicyKind,
+): Promise<readonly Choice[]> {
+  switch (resourceKind) {
     case 'policies':
       return findPolicies({ ...search, kind })
     case 'projects':
@@ -149,5 +180,167 @@ function findOf(group: Group, search: Search, kind: v2.PolicyKind): Promise<read
       return findWorkspaces(search)
     case 'namespaces':
       return findNamespaces(search.api, search.signal)
+  }
+}
+
+interface SelectorsPanelProps {
+  readonly policySet: v2.PolicySet
+  readonly disabledReason: DisabledReason
+}
+
+/** Tag selectors of a policy set; inherited tags count too. */
+function SelectorsPanel({ policySet, disabledReason }: SelectorsPanelProps) {
+  const callApi = useApiAction()
+  const params = { policy_set_id: policySet.id }
+  const selectors = policySet.attributes['tag-selectors']
+  const remove = async (selector: v2.TagSelector) => {
+    if (disabledReason !== undefined) return
+    await callApi({
+      call: (api) => api.v2.removePolicySetTagSelectors({ params, body: { data: [selector] } }),
+      successMessage: 'The tag selector is removed.',
+    })
+  }
+  return (
+    <Panel title="Tag selectors">
+      <div className="stack">
+        {selectors.length === 0 ? (
+          <p className="quiet">No tag selectors.</p>
+        ) : (
+          <ul className="members">
+            {selectors.map((selector) => (
+              <li key={selectorText(selector)}>
+                <span>{selectorText(selector)}</span>
+                <button
+                  type="button"
+                  className="icon-button"
+                  aria-disabled={disabledReason !== undefined}
+                  title={disabledReason}
+                  onClick={() => void remove(selector)}
+                >
+                  <Icon name="close" label={`Remove ${selectorText(selector)}`} />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <NewSelector policySet={policySet} disabledReason={disabledReason} />
+      </div>
+    </Panel>
+  )
+}
+
+function NewSelector({ policySet, disabledReason }: SelectorsPanelProps) {
+  const callApi = useApiAction()
+  const [key, setKey] = useState('')
+  const [value, setValue] = useState('')
+  const [isExcluded, setExcluded] = useState(false)
+  const add = async () => {
+    const selector = {
+      'tag-key': key,
+      'tag-value': value === '' ? null : value,
+      'is-exclude': isExcluded,
+    }
+    const result = await callApi({
+      call: async (api) => {
+        await api.v2.addPolicySetTagSelectors({
+          params: { policy_set_id: policySet.id },
+          body: { data: [selector] },
+        })
+        return true
+      },
+      successMessage: 'The tag selector is added.',
+    })
+    if (result === undefined) return
+    setKey('')
+    setValue('')
+  }
+  return (
+    <form className="row tag-row" onSubmit={(event) => event.preventDefault()}>
+      <select
+        aria-label="Whether the tag selects or excludes"
+        value={isExcluded ? 'not' : 'with'}
+        disabled={disabledReason !== undefined}
+        onChange={({ target }) => setExcluded(target.value === 'not')}
+      >
+        <option value="with">with</option>
+        <option value="not">without</option>
+      </select>
+      <input
+        aria-label="Key of the tag"
+        placeholder="key"
+        value={key}
+        disabled={disabledReason !== undefined}
+        onChange={(event) => setKey(event.target.value)}
+      />
+      <input
+        aria-label="Value of the tag"
+        placeholder="any value"
+        value={value}
+        disabled={disabledReason !== undefined}
+        onChange={(event) => setValue(event.target.value)}
+      />
+      <ActionButton
+        disabledReason={disabledReason ?? (key === '' ? 'Fill in the key.' : undefined)}
+        onAction={add}
+        isSubmit
+      >
+        Add
+      </ActionButton>
+    </form>
+  )
+}
+
+/** Members of a policy set: its policies and its scope. */
+const MEMBER_KINDS = [
+  'policies',
+  'projects',
+  'workspaces',
+  'namespaces',
+  'project-exclusions',
+  'workspace-exclusions',
+] as const
+type MemberKind = (typeof MEMBER_KINDS)[number]
+
+interface MemberChange {
+  /** ID of the policy set. */
+  readonly policySetId: string
+  readonly kind: MemberKind
+  readonly operation: 'add' | 'remove'
+  readonly memberId: string
+}
+
+function changeMembers(
+  { v2 }: Api,
+  { policySetId, kind, operation, memberId }: MemberChange,
+): Promise<unknown> {
+  const params = { policy_set_id: policySetId }
+  const isAdded = operation === 'add'
+  switch (kind) {
+    case 'policies': {
+      const call = isAdded ? v2.addPolicySetPolicies : v2.removePolicySetPolicies
+      return call({ params, body: toMany('policies', [memberId]) })
+    }
+    case 'projects': {
+      const call = isAdded ? v2.addPolicySetProjects : v2.removePolicySetProjects
+      return call({ params, body: toMany('projects', [memberId]) })
+    }
+    case 'workspaces': {
+      const call = isAdded ? v2.addPolicySetWorkspaces : v2.removePolicySetWorkspaces
+      return call({ params, body: toMany('workspaces', [memberId]) })
+    }
+    case 'namespaces': {
+      const call = isAdded ? v2.addPolicySetNamespaces : v2.removePolicySetNamespaces
+      return call({ params, body: toMany('namespaces', [memberId]) })
+    }
+    case 'project-exclusions': {
+      const call = isAdded ? v2.addPolicySetProjectExclusions : v2.removePolicySetProjectExclusions
+      return call({ params, body: toMany('projects', [memberId]) })
+    }
+    case 'workspace-exclusions': {
+      const call = isAdded
+        ? v2.addPolicySetWorkspaceExclusions
+        : v2.removePolicySetWorkspaceExclusions
+      return call({ params, body: toMany('workspaces', [memberId]) })
+    }
   }
 }

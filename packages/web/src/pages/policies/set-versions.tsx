@@ -1,26 +1,26 @@
 import type { v2 } from '@reeve/contract'
 import { useRef } from 'react'
-import type { Verdict } from '../../actions/verdict.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import type { DisabledReason } from '../../permissions/disabled-reason.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromText } from '../../format.ts'
 import type { Api } from '../../session/api.ts'
 
 const COLUMNS: readonly Column<v2.PolicySetVersion>[] = [
   { id: 'id', head: 'Version', width: '28%', cell: ({ id }) => <code>{id}</code> },
   {
     id: 'status',
-    head: 'State',
+    head: 'Status',
     width: '120px',
-    cell: ({ attributes }) => <StateBadge state={attributes.status} />,
+    cell: ({ attributes }) => <StatusBadge state={attributes.status} />,
   },
-  { id: 'error', head: 'Fault', cell: ({ attributes }) => attributes.error ?? '–' },
+  { id: 'error', head: 'Error', cell: ({ attributes }) => attributes.error ?? '–' },
   {
     id: 'source',
     head: 'Source',
@@ -33,29 +33,33 @@ const COLUMNS: readonly Column<v2.PolicySetVersion>[] = [
     head: 'Uploaded',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['created-at'])} />,
   },
 ]
 
 interface SetVersionsProps {
-  readonly set: v2.PolicySet
-  readonly refusal: Verdict
+  readonly policySet: v2.PolicySet
+  readonly disabledReason: DisabledReason
 }
 
-/** The policies of a set as archives, the newest first. */
-export function SetVersions({ set, refusal }: SetVersionsProps) {
-  const versions = useRead(
-    ['policy-set-versions', set.id],
+/** The uploaded versions of a policy set, newest first. */
+export function SetVersions({ policySet, disabledReason }: SetVersionsProps) {
+  const versions = useApiQuery(
+    ['policy-set-versions', policySet.id],
     (api, signal) =>
       api.v2.listPolicySetVersions({
-        params: { policy_set_id: set.id },
+        params: { policy_set_id: policySet.id },
         query: { 'page[size]': 20 },
         signal,
       }),
     { watches: [{ topic: 'PolicySet' }] },
   )
   return (
-    <Panel title="Versions" isFlush actions={<Upload set={set} refusal={refusal} />}>
+    <Panel
+      title="Versions"
+      isFlush
+      actions={<UploadButton policySet={policySet} disabledReason={disabledReason} />}
+    >
       <QueryView query={versions} what="the versions">
         {({ data }) => (
           <DataTable
@@ -65,8 +69,8 @@ export function SetVersions({ set, refusal }: SetVersionsProps) {
             keyOf={({ id }) => id}
             empty={
               <p className="quiet padded">
-                None: the set has the policies above. An archive with policies and their helpers
-                takes their place.
+                No versions: the set uses the policies above. An uploaded archive of policies and
+                their helpers replaces them.
               </p>
             }
           />
@@ -76,13 +80,13 @@ export function SetVersions({ set, refusal }: SetVersionsProps) {
   )
 }
 
-function Upload({ set, refusal }: SetVersionsProps) {
-  const act = useAct()
-  const field = useRef<HTMLInputElement>(null)
+function UploadButton({ policySet, disabledReason }: SetVersionsProps) {
+  const callApi = useApiAction()
+  const fileInput = useRef<HTMLInputElement>(null)
   const upload = async (file: File) => {
-    await act({
-      call: (api) => uploadVersion(api, set.id, file),
-      done: ({ attributes }) =>
+    await callApi({
+      call: (api) => uploadVersion(api, policySet.id, file),
+      successMessage: ({ attributes }) =>
         attributes.status === 'errored'
           ? `The archive was uploaded but is not active: ${attributes.error ?? ''}`
           : `${file.name} is active.`,
@@ -91,7 +95,7 @@ function Upload({ set, refusal }: SetVersionsProps) {
   return (
     <>
       <input
-        ref={field}
+        ref={fileInput}
         type="file"
         className="hidden"
         tabIndex={-1}
@@ -99,22 +103,22 @@ function Upload({ set, refusal }: SetVersionsProps) {
         accept=".tar.gz,.tgz,application/gzip"
         onChange={({ target }) => {
           const file = target.files?.[0]
-          // The same file may be chosen again after it was mended.
+          // Reset, so that selecting the same file again triggers a change event.
           target.value = ''
           if (file !== undefined) void upload(file)
         }}
       />
-      <ActionButton refusal={refusal} onAct={() => field.current?.click()}>
+      <ActionButton disabledReason={disabledReason} onAction={() => fileInput.current?.click()}>
         Upload an archive…
       </ActionButton>
     </>
   )
 }
 
-/** Makes a version, gives it its archive, and reads what became of it. */
+/** Creates a version, uploads its archive and returns the resulting version. */
 async function uploadVersion(api: Api, set: string, file: File): Promise<v2.PolicySetVersion> {
-  const made = await api.v2.createPolicySetVersion({ params: { policy_set_id: set } })
-  const params = { policy_set_version_id: made.data.data.id }
+  const created = await api.v2.createPolicySetVersion({ params: { policy_set_id: set } })
+  const params = { policy_set_version_id: created.data.data.id }
   const body = new Uint8Array(await file.arrayBuffer())
   await api.v2.uploadPolicySetVersion({ params, body })
   return (await api.v2.readPolicySetVersion({ params })).data.data

@@ -1,17 +1,22 @@
+import { useState } from 'react'
 import { v2 } from '@reeve/contract'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { StatusSelect } from '../../parts/status-select.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { resource } from '@reeve/sdk'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { StatusSelect } from '../../components/filters.tsx'
+import { ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
+import { useApiAction } from '../../data/api-action.ts'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
-import type { OrganizationView } from '../governance/organization-view.ts'
-import { SearchedList } from '../governance/searched-list.tsx'
-import { NewPolicy } from './new-policy.tsx'
+import { navigate } from '../../routing/location.ts'
+import type { OrganizationView } from '../governance/in-organization.tsx'
+import { SearchableList } from '../governance/searched-list.tsx'
+import { QUERY_EXAMPLE } from './policy-code.ts'
 
 const COLUMNS: readonly Column<v2.RunPolicy>[] = [
   { id: 'name', head: 'Policy', sort: 'name', cell: ({ attributes }) => attributes.name },
@@ -39,22 +44,22 @@ const COLUMNS: readonly Column<v2.RunPolicy>[] = [
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     sort: 'updated-at',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['updated-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['updated-at'])} />,
   },
 ]
 
-/** Whether the policy can be asked at all. */
+/** Reports whether the policy has code that compiles. */
 export function CodeState({ policy }: { readonly policy: v2.RunPolicy['attributes'] }) {
-  if (policy['code-size'] === null) return <StateBadge state="pending" text="no code" />
-  const faults = policy.diagnostics.filter(({ severity }) => severity === 'error')
-  return faults.length === 0 ? (
-    <StateBadge state="passed" text="reads" />
+  if (policy['code-size'] === null) return <StatusBadge state="pending" text="no code" />
+  const errors = policy.diagnostics.filter(({ severity }) => severity === 'error')
+  return errors.length === 0 ? (
+    <StatusBadge state="passed" text="valid" />
   ) : (
-    <StateBadge state="errored" text="broken" title={faults[0]?.message} />
+    <StatusBadge state="errored" text="broken" title={errors[0]?.message} />
   )
 }
 
@@ -62,13 +67,13 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
   const kind = v2.POLICY_KINDS.find((one) => one === search.get('kind'))
   const sort = v2.POLICY_SORTS.find((one) => one === search.get('sort')) ?? 'name'
-  const list = usePages(
+  const list = useNumberedList(
     ['policies', organization.id, text, kind ?? '', sort],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v2.listOrganizationPolicies({
         params: { organization_name: organization.id },
         query: {
-          ...page,
+          ...pageQuery,
           'search[name]': text === '' ? undefined : text,
           'filter[kind]': kind,
           sort,
@@ -78,10 +83,10 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
     { watches: [{ topic: 'Policy' }] },
   )
   return (
-    <SearchedList
+    <SearchableList
       list={list}
-      things="policies"
-      text={text}
+      resourceNames="policies"
+      searchText={text}
       filters={<StatusSelect name="kind" label="Kind" statuses={v2.POLICY_KINDS} current={kind} />}
       label="Policies"
       columns={COLUMNS}
@@ -91,7 +96,7 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
       empty={<NoPolicies />}
       create={{
         action: 'New policy…',
-        refusal: organizationCan.updatePolicies(organization),
+        disabledReason: organizationDisabledReason.updatePolicies(organization),
         form: (onClose) => <NewPolicy organization={organization.id} onClose={onClose} />,
       }}
     />
@@ -107,4 +112,97 @@ function NoPolicies() {
       </p>
     </EmptyState>
   )
+}
+
+interface NewPolicyProps {
+  readonly organization: string
+  readonly onClose: () => void
+}
+
+/** The dialog to create a policy; its code is written afterwards. */
+function NewPolicy({ organization, onClose }: NewPolicyProps) {
+  const createPolicy = useCreatePolicy(organization)
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [kind, setKind] = useState<v2.PolicyKind>('native')
+  const [query, setQuery] = useState(QUERY_EXAMPLE)
+  const [level, setLevel] = useState<v2.EnforcementLevel>('advisory')
+  const create = () =>
+    createPolicy({
+      name,
+      kind,
+      description,
+      query: kind === 'opa' ? query : null,
+      'enforcement-level': level,
+    })
+  const changeKind = (newKind: v2.PolicyKind) => {
+    setKind(newKind)
+    setLevel('advisory')
+  }
+  return (
+    <FormDialog
+      title="New policy"
+      action="Create"
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        attribute="name"
+        value={name}
+        onChange={setName}
+        hint="It cannot be changed later."
+      />
+      <ChoiceField
+        label="Kind"
+        attribute="kind"
+        value={kind}
+        onChange={changeKind}
+        choices={v2.POLICY_KINDS}
+      />
+      {kind === 'opa' && (
+        <TextField
+          label="Query"
+          attribute="query"
+          value={query}
+          onChange={setQuery}
+          hint="The query whose results are denials."
+        />
+      )}
+      <ChoiceField<v2.EnforcementLevel>
+        label="Enforcement level"
+        attribute="enforcement-level"
+        value={level}
+        onChange={setLevel}
+        choices={v2.ENFORCEMENT_LEVELS[kind]}
+      />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
+    </FormDialog>
+  )
+}
+
+type PolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
+
+/** Creates a policy and opens its page; resolves to whether it was created. */
+function useCreatePolicy(organization: string) {
+  const callApi = useApiAction()
+  return async (attributes: PolicyAttributes) => {
+    const created = await callApi({
+      call: (api) =>
+        api.v2.createPolicy({
+          params: { organization_name: organization },
+          body: resource('policies', attributes),
+        }),
+      successMessage: `The policy ${attributes.name} is created. Write its code.`,
+    })
+    if (created !== undefined) navigate(paths.policy(organization, created.data.data.id))
+    return created !== undefined
+  }
 }

@@ -1,20 +1,20 @@
 import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
-import { organizationCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { usePages } from '../../data/use-pages.ts'
-import { Ago } from '../../parts/ago.tsx'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { CheckField, ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { organizationDisabledReason } from '../../permissions/governance.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useNumberedList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import type { Column } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { FIRST_COMMANDS } from '../../commands.ts'
+import { CheckField, ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from '../governance/organization-view.ts'
-import { SearchedList } from '../governance/searched-list.tsx'
-import { scopeText } from './scope-text.ts'
+import type { OrganizationView } from '../governance/in-organization.tsx'
+import { SearchableList } from '../governance/searched-list.tsx'
+import { scopeText } from './policy-text.ts'
 
 const COLUMNS: readonly Column<v2.PolicySet>[] = [
   { id: 'name', head: 'Policy set', cell: ({ attributes }) => attributes.name },
@@ -29,31 +29,31 @@ const COLUMNS: readonly Column<v2.PolicySet>[] = [
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     width: '112px',
     isExtra: true,
-    cell: ({ attributes }) => <Ago date={dateOfText(attributes['updated-at'])} />,
+    cell: ({ attributes }) => <RelativeTime date={dateFromText(attributes['updated-at'])} />,
   },
 ]
 
 /** Sets of policies and where they apply. */
 export function PolicySetsTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
-  const list = usePages(
+  const list = useNumberedList(
     ['policy-sets', organization.id, text],
-    ({ api, signal, page }) =>
+    ({ api, signal, pageQuery }) =>
       api.v2.listPolicySets({
         params: { organization_name: organization.id },
-        query: { ...page, 'search[name]': text === '' ? undefined : text },
+        query: { ...pageQuery, 'search[name]': text === '' ? undefined : text },
         signal,
       }),
     { watches: [{ topic: 'PolicySet' }] },
   )
   return (
-    <SearchedList
+    <SearchableList
       list={list}
-      things="policy sets"
-      text={text}
+      resourceNames="policy sets"
+      searchText={text}
       label="Policy sets"
       columns={COLUMNS}
       keyOf={({ id }) => id}
@@ -68,7 +68,7 @@ export function PolicySetsTab({ organization, search }: OrganizationView) {
       }
       create={{
         action: 'New policy set…',
-        refusal: organizationCan.updatePolicies(organization),
+        disabledReason: organizationDisabledReason.updatePolicies(organization),
         form: (onClose) => <NewPolicySet organization={organization.id} onClose={onClose} />,
       }}
     />
@@ -81,28 +81,28 @@ interface NewPolicySetProps {
 }
 
 function NewPolicySet({ organization, onClose }: NewPolicySetProps) {
-  const act = useAct()
+  const callApi = useApiAction()
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
   const [kind, setKind] = useState<v2.PolicyKind>('native')
   const [isGlobal, setGlobal] = useState(false)
   const create = async () => {
-    const made = await act({
+    const created = await callApi({
       call: (api) =>
         api.v2.createPolicySet({
           params: { organization_name: organization },
           body: resource('policy-sets', { name, description, kind, global: isGlobal }),
         }),
-      done: `The policy set ${name} is created.`,
+      successMessage: `The policy set ${name} is created.`,
     })
-    if (made !== undefined) navigate(paths.policySet(organization, made.data.data.id))
-    return made !== undefined
+    if (created !== undefined) navigate(paths.policySet(organization, created.data.data.id))
+    return created !== undefined
   }
   return (
     <FormDialog
       title="New policy set"
       action="Create"
-      refusal={name === '' ? 'Enter a name.' : undefined}
+      disabledReason={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >

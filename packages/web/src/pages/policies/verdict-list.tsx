@@ -1,16 +1,14 @@
 import type { PolicyVerdict } from '@reeve/contract'
-import { useList } from '../../data/use-list.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { useCursorList } from '../../data/lists.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { FIRST_COMMANDS, quoteShellArg } from '../../commands.ts'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { isNewestFirst, OrderSelect } from '../../components/filters.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 
@@ -18,9 +16,9 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   { id: 'job', head: 'Job', cell: ({ JobID }) => JobID },
   {
     id: 'result',
-    head: 'Verdict',
+    head: 'Result',
     width: '128px',
-    cell: ({ Result }) => <StateBadge state={Result} />,
+    cell: ({ Result }) => <StatusBadge state={Result} />,
   },
   {
     id: 'operation',
@@ -31,16 +29,16 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   },
   {
     id: 'policies',
-    head: 'By',
+    head: 'Policies',
     isExtra: true,
     cell: ({ Outcomes }) => Outcomes.map(({ Policy }) => Policy).join(', '),
   },
   {
     id: 'who',
-    head: 'Asked by',
+    head: 'Submitted by',
     width: '136px',
     isExtra: true,
-    cell: ({ TokenName, AccessorID }) => TokenName || AccessorID.slice(0, 8) || 'anyone',
+    cell: ({ TokenName, AccessorID }) => TokenName || AccessorID.slice(0, 8) || 'anonymous',
   },
   {
     id: 'namespace',
@@ -51,26 +49,26 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
   },
   {
     id: 'when',
-    head: 'When',
+    head: 'Time',
     width: '96px',
-    cell: ({ Time }) => <Ago date={dateOfNs(Time)} />,
+    cell: ({ Time }) => <RelativeTime date={dateFromNs(Time)} />,
   },
 ]
 
-/** Jobs that policies denied, and those that passed over them. */
-export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
+/** The list of policy decisions: denied jobs and overrides. */
+export function PolicyDecisionListPage({ search }: PageProps<'/verdicts'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const reverse = isNewestFirst(search)
-  const list = useList(
+  const list = useCursorList(
     ['verdicts', namespace, reverse],
-    ({ api, signal, page }) =>
-      api.v1.listPolicyVerdicts({ query: { ...page, namespace, reverse }, signal }),
+    ({ api, signal, pageQuery }) =>
+      api.v1.listPolicyVerdicts({ query: { ...pageQuery, namespace, reverse }, signal }),
     { watches: [{ topic: 'PolicyVerdict' }] },
   )
   return (
     <>
-      <PageHead
-        title="Verdicts on jobs"
+      <PageHeader
+        title="Policy decisions"
         lead="Job submissions that policies denied, and overrides."
       />
       <search className="filters">
@@ -78,13 +76,13 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
       </search>
       <PagedTable
         list={list}
-        what="the verdicts"
-        label="Verdicts on jobs"
+        what="the policy decisions"
+        label="Policy decisions"
         columns={COLUMNS}
         keyOf={({ ID }) => ID}
-        hrefOf={(verdict) => paths.verdict(verdict.Namespace, verdict.ID)}
+        hrefOf={(decision) => paths.verdict(decision.Namespace, decision.ID)}
         empty={
-          <EmptyState title="No job was denied" command={FIRST_COMMANDS.policySets}>
+          <EmptyState title="No policy decisions" command={FIRST_COMMANDS.policySets}>
             <p>
               Policy sets apply to the jobs of their namespaces. Denials and overrides appear here
               with the failing rule.
@@ -92,8 +90,8 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
           </EmptyState>
         }
       />
-      <CommandLine
-        cli={`reeve job verdicts --namespace ${quoted(namespace)} JOB`}
+      <CliAndApiPanel
+        cli={`reeve job verdicts --namespace ${quoteShellArg(namespace)} JOB`}
         call={{ path: '/v1/policy-verdicts', query: { namespace } }}
       />
     </>

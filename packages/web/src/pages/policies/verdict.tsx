@@ -1,38 +1,44 @@
 import type { PolicyVerdict } from '@reeve/contract'
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { EmptyState } from '../../components/notices.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import { useJobStatus } from '../jobs/job-data.ts'
-import { JobOutcomes } from './job-outcome.tsx'
+import { JobOutcomes } from './policy-results.tsx'
 
-/** One verdict on a job, with the line of each policy that did not pass. */
-export function VerdictPage({ params, search }: PageProps<'/verdicts/:verdictId'>) {
+/** A policy decision on a job, with the findings of the failed policies. */
+export function PolicyDecisionPage({ params, search }: PageProps<'/verdicts/:verdictId'>) {
   const namespace = search.get('namespace') ?? 'default'
   const filter = `ID == "${params.verdictId.replaceAll(/[^0-9a-f-]/g, '')}"`
-  const verdicts = useRead(['verdict', namespace, filter], (api, signal) =>
+  const decisions = useApiQuery(['verdict', namespace, filter], (api, signal) =>
     api.v1.listPolicyVerdicts({ query: { namespace, filter }, signal }),
   )
   return (
     <QueryView
-      query={verdicts}
-      what="the verdict"
-      page={{ title: 'Verdict', crumbs: [{ text: 'Verdicts on jobs', href: paths.verdicts() }] }}
+      query={decisions}
+      what="the policy decision"
+      page={{
+        title: 'Policy decision',
+        crumbs: [{ text: 'Policy decisions', href: paths.verdicts() }],
+      }}
     >
-      {([verdict]) => (
+      {([decision]) => (
         <>
-          {verdict === undefined ? <Gone /> : <VerdictView verdict={verdict} />}
-          <CommandLine
-            cli={`reeve job verdicts --verbose --namespace ${quoted(namespace)} ${quoted(verdict?.JobID ?? 'JOB')}`}
+          {decision === undefined ? (
+            <DecisionNotFound />
+          ) : (
+            <PolicyDecisionView decision={decision} />
+          )}
+          <CliAndApiPanel
+            cli={`reeve job verdicts --verbose --namespace ${quoteShellArg(namespace)} ${quoteShellArg(decision?.JobID ?? 'JOB')}`}
             call={{ path: '/v1/policy-verdicts', query: { namespace, filter } }}
           />
         </>
@@ -41,63 +47,69 @@ export function VerdictPage({ params, search }: PageProps<'/verdicts/:verdictId'
   )
 }
 
-function Gone() {
+function DecisionNotFound() {
   return (
     <>
-      <PageHead title="Verdict" crumbs={[{ text: 'Verdicts on jobs', href: paths.verdicts() }]} />
-      <EmptyState title="There is no such verdict">
+      <PageHeader
+        title="Policy decision"
+        crumbs={[{ text: 'Policy decisions', href: paths.verdicts() }]}
+      />
+      <EmptyState title="Policy decision not found">
         <p>Only the latest of each namespace are kept.</p>
       </EmptyState>
     </>
   )
 }
 
-function VerdictView({ verdict }: { readonly verdict: PolicyVerdict }) {
-  const { Namespace, JobID, Result, Operation, Comment } = verdict
+function PolicyDecisionView({ decision }: { readonly decision: PolicyVerdict }) {
+  const { Namespace, JobID, Result, Operation, Comment } = decision
   return (
     <>
-      <PageHead
+      <PageHeader
         title={JobID}
-        crumbs={[{ text: 'Verdicts on jobs', href: paths.verdicts({ namespace: Namespace }) }]}
+        crumbs={[{ text: 'Policy decisions', href: paths.verdicts({ namespace: Namespace }) }]}
         aside={
           <>
-            <StateBadge state={Result} />
+            <StatusBadge state={Result} />
             <span className="tag">{Operation}</span>
           </>
         }
       />
       <Panel title="Submission">
-        <Facts
+        <DescriptionList
           facts={[
             {
               name: 'Job',
-              value: <JudgedJob name={{ namespace: Namespace, id: JobID }} />,
+              value: <JobLink name={{ namespace: Namespace, id: JobID }} />,
             },
             { name: 'Namespace', value: Namespace },
-            { name: 'When', value: <Ago date={dateOfNs(verdict.Time)} /> },
-            { name: 'Asked by', value: verdict.TokenName || verdict.AccessorID || 'anyone' },
-            { name: 'Evaluated policies', value: verdict.Asked },
+            { name: 'Time', value: <RelativeTime date={dateFromNs(decision.Time)} /> },
+            {
+              name: 'Submitted by',
+              value: decision.TokenName || decision.AccessorID || 'anonymous',
+            },
+            { name: 'Evaluated policies', value: decision.Asked },
             ...(Comment === '' ? [] : [{ name: 'Override', value: Comment }]),
           ]}
         />
       </Panel>
       <Panel title="Failed policies">
-        <JobOutcomes outcomes={verdict.Outcomes} />
-        {verdict.OutcomesOmitted > 0 && (
-          <p className="quiet">And {verdict.OutcomesOmitted} more.</p>
+        <JobOutcomes outcomes={decision.Outcomes} />
+        {decision.OutcomesOmitted > 0 && (
+          <p className="quiet">And {decision.OutcomesOmitted} more.</p>
         )}
       </Panel>
     </>
   )
 }
 
-/** A denied job may never have come to be: a link to it would lead nowhere. */
-function JudgedJob({ name }: { readonly name: JobName }) {
+/** Links to the job if it exists: a denied job may never have been registered. */
+function JobLink({ name }: { readonly name: JobName }) {
   const { data: rows } = useJobStatus(name, true)
   if (rows === undefined) return name.id
   return rows.some(({ ID }) => ID === name.id) ? (
     <Link href={paths.job(name)}>{name.id}</Link>
   ) : (
-    `${name.id}: there is no such job now. It was never registered, or was purged.`
+    `${name.id}: not found. It was never registered, or was purged.`
   )
 }

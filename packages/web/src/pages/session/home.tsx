@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 
-/** The jobs are what most people come for. */
+/** Redirects to the list of jobs. */
 export function HomePage() {
   useEffect(() => navigate(paths.jobs(), { replace: true }), [])
   return null

@@ -1,19 +1,18 @@
-import { useRead } from '../../data/use-read.ts'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { dateFromText } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { UserTokens } from '../governance/user-tokens.tsx'
+import { UserTokens } from '../governance/auth-tokens.tsx'
 
-/** Who one is here, and the way out. */
+/** The identity of the caller, with a button to sign out. */
 export function SessionPage() {
-  const { identity, mayGovern, setTokens } = useSession()
+  const { identity, hasGovernanceToken, setTokens } = useSession()
   const token = identity?.token
   const signOut = () => {
     setTokens({ workload: undefined, governance: undefined })
@@ -21,10 +20,10 @@ export function SessionPage() {
   }
   return (
     <div className="narrow">
-      <PageHead
+      <PageHeader
         title="Session"
         actions={
-          token === undefined && mayGovern !== true ? (
+          token === undefined && hasGovernanceToken !== true ? (
             <Link className="button" href={paths.signIn()}>
               Sign in
             </Link>
@@ -37,9 +36,9 @@ export function SessionPage() {
       />
       <Panel title="Workload API">
         {token === undefined ? (
-          <p>{withoutToken(identity)}</p>
+          <p>{signedOutText(identity)}</p>
         ) : (
-          <Facts
+          <DescriptionList
             facts={[
               { name: 'Name', value: token.Name || '–' },
               { name: 'Type', value: token.Type },
@@ -49,28 +48,28 @@ export function SessionPage() {
                 name: 'Roles',
                 value: (token.Roles ?? []).map((role) => role.Name).join(', ') || '–',
               },
-              { name: 'Made', value: <Ago date={dateOfText(token.CreateTime)} /> },
+              { name: 'Created', value: <RelativeTime date={dateFromText(token.CreateTime)} /> },
               { name: 'Expires', value: token.ExpirationTime ?? 'never' },
             ]}
           />
         )}
       </Panel>
       <Panel title="Governance API">
-        {mayGovern === true ? <Account /> : <p>Not signed in.</p>}
+        {hasGovernanceToken === true ? <Account /> : <p>Not signed in.</p>}
       </Panel>
-      {mayGovern === true && <OwnTokens />}
-      <CommandLine cli="reeve acl token self" call={{ path: '/v1/acl/token/self' }} />
+      {hasGovernanceToken === true && <UserTokensOfCaller />}
+      <CliAndApiPanel cli="reeve acl token self" call={{ path: '/v1/acl/token/self' }} />
     </div>
   )
 }
 
-/** Whom the governance API takes the token for. */
+/** The account of the token in the governance API. */
 function Account() {
-  const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  const account = useApiQuery(['account'], (api, signal) => api.v2.readAccount({ signal }))
   return (
     <QueryView query={account} what="the account">
       {({ data: { attributes, relationships } }) => (
-        <Facts
+        <DescriptionList
           facts={[
             { name: 'User', value: attributes.username },
             { name: 'Identity', value: relationships['authenticated-resource'].data.type },
@@ -82,23 +81,22 @@ function Account() {
   )
 }
 
-/** The tokens of whoever is signed in. Tokens of teams and organizations have none: no person. */
-function OwnTokens() {
-  const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
+/** The tokens of the signed-in user; team and organization tokens belong to no user. */
+function UserTokensOfCaller() {
+  const account = useApiQuery(['account'], (api, signal) => api.v2.readAccount({ signal }))
   const user = account.data?.data
   if (user === undefined || user.attributes['is-service-account']) return null
-  const mayManage = user.attributes.permissions['can-manage-user-tokens']
+  const canManage = user.attributes.permissions['can-manage-user-tokens']
   return (
     <UserTokens
-      user={user.id}
-      refusal={mayManage ? undefined : 'Your token may not manage tokens of users.'}
+      userId={user.id}
+      disabledReason={canManage ? undefined : 'Your token may not manage tokens of users.'}
     />
   )
 }
 
-function withoutToken(identity: ReturnType<typeof useSession>['identity']): string {
+function signedOutText(identity: ReturnType<typeof useSession>['identity']): string {
   if (identity === undefined) return 'The server has not confirmed your identity yet.'
-  if (!identity.isAclEnabled)
-    return 'Access control is off: the workload API accepts every request.'
-  return `Not signed in. ${identity.refusal ?? ''}`
+  if (!identity.isAclEnabled) return 'ACLs are disabled: the workload API accepts every request.'
+  return `Not signed in. ${identity.rejection ?? ''}`
 }

@@ -1,31 +1,29 @@
 import { ApiError } from '@reeve/sdk'
 import { useEffect, useRef, useState, type ReactNode, type SubmitEvent } from 'react'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { Failure } from '../../parts/failure.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Loading } from '../../parts/loading.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { Field } from '../../components/form.tsx'
+import { Loading } from '../../components/notices.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
 import { BASE, paths } from '../../paths.ts'
 import { navigate, useLocation } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
-import { exchangeOneTimeSecret, findTokens } from '../../session/find-tokens.ts'
-import { localSecretIn } from '../../session/local-secret.ts'
+import { exchangeOneTimeSecret, findTokens, localSecretIn } from '../../session/api.ts'
 import { useSession } from '../../session/session.tsx'
 
-/** By the secret of a token, a one-time link of `reeve ui`, or the link that `--dev` prints. */
+/** Signs in with a token, a one-time link of `reeve ui`, or the link that `--dev` prints. */
 export function SignInPage({ search }: PageProps<'/sign-in'>) {
   const { hash } = useLocation()
   const [link, setLink] = useState<SignInLink>()
-  const next = wantedAddress(search.get('next'))
+  const next = returnAddress(search.get('next'))
   const oneTimeSecret = search.get('ott')
   useEffect(() => {
-    const found = linkIn(oneTimeSecret)
-    if (found === undefined) return
-    // Out of the address before anything else: it is a secret, and history is kept.
+    const foundLink = findSignInLink(oneTimeSecret)
+    if (foundLink === undefined) return
+    // Removed from the URL first: it is a secret, and browsers keep a history.
     navigate(paths.signIn({ next }), { replace: true })
-    setLink(found)
-    // A link that is opened in a tab that shows this page already changes only the part behind #.
+    setLink(foundLink)
+    // A link opened in a tab that shows this page already changes only the hash.
   }, [hash, oneTimeSecret, next])
   return link === undefined ? (
     <TokenForm next={next} />
@@ -39,16 +37,16 @@ interface SignInLink {
   readonly secret: string
 }
 
-function linkIn(oneTimeSecret: string | null): SignInLink | undefined {
+function findSignInLink(oneTimeSecret: string | null): SignInLink | undefined {
   if (oneTimeSecret !== null) return { kind: 'one-time', secret: oneTimeSecret }
   const secret = localSecretIn(window.location)
   return secret === undefined ? undefined : { kind: 'local', secret }
 }
 
 /** Returns the page to open after signing in, if it belongs to this UI. */
-function wantedAddress(next: string | null): string | undefined {
-  const isOwn = next?.startsWith(`${BASE}/`) === true && !next.startsWith(paths.signIn())
-  return isOwn ? next : undefined
+function returnAddress(next: string | null): string | undefined {
+  const isInThisUi = next?.startsWith(`${BASE}/`) === true && !next.startsWith(paths.signIn())
+  return isInThisUi ? next : undefined
 }
 
 interface LinkSignInProps {
@@ -59,15 +57,15 @@ interface LinkSignInProps {
 function LinkSignIn({ link, next }: LinkSignInProps) {
   const { api, tokens, setTokens, identity } = useSession()
   const [error, setError] = useState<unknown>()
-  // It works once, and effects may run twice.
-  const isAsked = useRef(false)
+  // The link works once, and effects may run twice.
+  const hasStarted = useRef(false)
   useEffect(() => {
-    if (isAsked.current || identity === undefined) return
-    isAsked.current = true
+    if (hasStarted.current || identity === undefined) return
+    hasStarted.current = true
     const signIn = async () => {
       try {
         const { secret } = link
-        const found =
+        const foundTokens =
           link.kind === 'one-time'
             ? await exchangeOneTimeSecret(api, secret)
             : await findTokens({
@@ -75,7 +73,7 @@ function LinkSignIn({ link, next }: LinkSignInProps) {
                 secret,
                 isAclEnabled: identity.isAclEnabled,
               })
-        setTokens({ ...tokens, ...found })
+        setTokens({ ...tokens, ...foundTokens })
         navigate(next ?? paths.jobs(), { replace: true })
       } catch (failure) {
         setError(failure)
@@ -96,14 +94,14 @@ function LinkSignIn({ link, next }: LinkSignInProps) {
 
 interface SignInFailureProps {
   readonly error: unknown
-  /** What a refusal means here: the way to sign in would lead to this page. */
+  /** Title for a rejected secret. The usual message would link to this page. */
   readonly title: string
   readonly children: ReactNode
 }
 
 function SignInFailure({ error, title, children }: SignInFailureProps) {
-  const isRefused = error instanceof ApiError && UNKNOWN.includes(error.status)
-  if (!isRefused) return <Failure error={error} />
+  const isRejected = error instanceof ApiError && UNKNOWN_TOKEN_STATUSES.includes(error.status)
+  if (!isRejected) return <ErrorMessage error={error} />
   return (
     <div className="note tone-bad" role="alert">
       <p>
@@ -113,8 +111,8 @@ function SignInFailure({ error, title, children }: SignInFailureProps) {
   )
 }
 
-/** How the two APIs answer to a secret that they do not know. */
-const UNKNOWN: readonly number[] = [401, 403, 404]
+/** Statuses with which the two APIs reject an unknown secret. */
+const UNKNOWN_TOKEN_STATUSES: readonly number[] = [401, 403, 404]
 
 function TokenForm({ next }: { readonly next: string | undefined }) {
   const { api, tokens, setTokens, identity } = useSession()
@@ -124,10 +122,10 @@ function TokenForm({ next }: { readonly next: string | undefined }) {
     event.preventDefault()
     try {
       const isAclEnabled = identity?.isAclEnabled ?? true
-      const asked = { address: api.address, secret: secret.trim(), isAclEnabled }
-      const found = await findTokens(asked)
-      setTokens({ ...tokens, ...found })
-      const home = found.workload === undefined ? paths.organizations() : paths.jobs()
+      const lookup = { address: api.address, secret: secret.trim(), isAclEnabled }
+      const foundTokens = await findTokens(lookup)
+      setTokens({ ...tokens, ...foundTokens })
+      const home = foundTokens.workload === undefined ? paths.organizations() : paths.jobs()
       navigate(next ?? home, { replace: next !== undefined })
     } catch (failure) {
       setError(failure)
@@ -135,7 +133,7 @@ function TokenForm({ next }: { readonly next: string | undefined }) {
   }
   return (
     <div className="narrow">
-      <PageHead title="Sign in" />
+      <PageHeader title="Sign in" />
       <Panel title="With a token">
         <form className="stack" onSubmit={(event) => void submit(event)}>
           <Field
@@ -154,7 +152,7 @@ function TokenForm({ next }: { readonly next: string | undefined }) {
             )}
           </Field>
           {error !== undefined && (
-            <SignInFailure error={error} title="The server does not know this token.">
+            <SignInFailure error={error} title="Unknown token.">
               It may be mistyped, expired or deleted. Enter its secret, not its accessor ID.
             </SignInFailure>
           )}
@@ -166,16 +164,16 @@ function TokenForm({ next }: { readonly next: string | undefined }) {
       <Panel title="With a link">
         <p>
           <code>reeve ui</code> prints a link that signs you in once, with the token of your command
-          line. A server for trying things out (<code>--dev</code>) prints one when it starts.
+          line. A development server (<code>--dev</code>) prints one at startup.
         </p>
       </Panel>
       <Panel title="On a new server">
         <p>
-          A new server with access control has no tokens yet: <code>reeve acl bootstrap</code> makes
-          the first one, once, which may do everything.
+          A new server with ACLs has no tokens yet: <code>reeve acl bootstrap</code> creates the
+          first management token. It works once.
         </p>
       </Panel>
-      <CommandLine cli="reeve login" call={{ path: '/v1/acl/token/self' }} />
+      <CliAndApiPanel cli="reeve login" call={{ path: '/v1/acl/token/self' }} />
     </div>
   )
 }

@@ -1,34 +1,34 @@
-/** One item of a variable while it is edited: half-typed rows are rows too. */
+/** One item of a variable in the editor; it may be incomplete. */
 export interface ItemRow {
   readonly key: string
   readonly value: string
 }
 
-export const NO_ROW: ItemRow = { key: '', value: '' }
+export const EMPTY_ROW: ItemRow = { key: '', value: '' }
 
-/** The items by key, with an empty row to write the next one into when there are none. */
-export function rowsOf(items: Readonly<Record<string, string>>): readonly ItemRow[] {
+/** Returns the items sorted by key; without items, one empty row. */
+export function toRows(items: Readonly<Record<string, string>>): readonly ItemRow[] {
   const rows = Object.entries(items)
     .map(([key, value]) => ({ key, value }))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-  return rows.length === 0 ? [NO_ROW] : rows
+  return rows.length === 0 ? [EMPTY_ROW] : rows
 }
 
-/** Rows without a key and without a value say nothing. */
-export function itemsOf(rows: readonly ItemRow[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(written(rows).map(({ key, value }) => [key, value]))
+/** Returns the items; empty rows are ignored. */
+export function toItems(rows: readonly ItemRow[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(nonEmptyRows(rows).map(({ key, value }) => [key, value]))
 }
 
-/** Why the rows cannot be stored; undefined when they can. */
-export function faultIn(rows: readonly ItemRow[]): string | undefined {
-  const keys = written(rows).map(({ key }) => key)
-  if (keys.length === 0) return 'A variable has at least one item.'
-  if (keys.includes('')) return 'An item has a value and no key.'
-  const twice = keys.find((key, index) => keys.indexOf(key) !== index)
-  return twice === undefined ? undefined : `The key ${twice} is there twice.`
+/** Returns why the rows cannot be saved; undefined if they can. */
+export function rowsError(rows: readonly ItemRow[]): string | undefined {
+  const keys = nonEmptyRows(rows).map(({ key }) => key)
+  if (keys.length === 0) return 'A variable requires at least one item.'
+  if (keys.includes('')) return 'An item has a value but no key.'
+  const duplicate = keys.find((key, index) => keys.indexOf(key) !== index)
+  return duplicate === undefined ? undefined : `The key ${duplicate} is duplicated.`
 }
 
-function written(rows: readonly ItemRow[]): readonly ItemRow[] {
+function nonEmptyRows(rows: readonly ItemRow[]): readonly ItemRow[] {
   return rows
     .map(({ key, value }) => ({ key: key.trim(), value }))
     .filter(({ key, value }) => key !== '' || value !== '')

@@ -1,36 +1,38 @@
 import { useState } from 'react'
-import { mayMakeVariable, variableCan } from '../../actions/variable-can.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { TextField } from '../../parts/form.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Refused } from '../../parts/refused.tsx'
+import { createVariableDisabledReason, variableDisabledReason } from '../../permissions/cluster.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { TextField } from '../../components/form.tsx'
+import { PageHeader, Panel } from '../../components/page.tsx'
+import { PermissionNotice } from '../../components/notices.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/variables.css'
-import { ItemEditor } from './item-editor.tsx'
-import { faultIn, rowsOf } from './items.ts'
-import { useVariableWrite } from './use-variable-write.ts'
+import { ItemEditor, useVariableWrite } from './variable-form.tsx'
+import { rowsError, toRows } from './items.ts'
 
-/** A variable where none is yet. */
+/** The page to create a variable. */
 export function NewVariablePage({ search }: PageProps<'/new-variable'>) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const namespace = search.get('namespace') ?? 'default'
-  const refusal = mayMakeVariable(rights)
+  const disabledReason = createVariableDisabledReason(permissions)
   return (
     <>
-      <PageHead
+      <PageHeader
         title="New variable"
         crumbs={[{ text: 'Variables', href: paths.variables({ namespace }) }]}
       />
-      {refusal === undefined ? <VariableForm initial={namespace} /> : <Refused reason={refusal} />}
-      <CommandLine
-        cli={`reeve var put --namespace ${quoted(namespace)} --check-index 0 PATH KEY=VALUE`}
+      {disabledReason === undefined ? (
+        <VariableForm initialNamespace={namespace} />
+      ) : (
+        <PermissionNotice reason={disabledReason} />
+      )}
+      <CliAndApiPanel
+        cli={`reeve var put --namespace ${quoteShellArg(namespace)} --check-index 0 PATH KEY=VALUE`}
         call={{
           method: 'PUT',
           path: '/v1/var/PATH',
@@ -42,17 +44,17 @@ export function NewVariablePage({ search }: PageProps<'/new-variable'>) {
   )
 }
 
-function VariableForm({ initial }: { readonly initial: string }) {
-  const { rights } = useSession()
-  const [namespace, setNamespace] = useState(initial)
+function VariableForm({ initialNamespace }: { readonly initialNamespace: string }) {
+  const { permissions } = useSession()
+  const [namespace, setNamespace] = useState(initialNamespace)
   const [path, setPath] = useState('')
-  const [rows, setRows] = useState(() => rowsOf({}))
+  const [rows, setRows] = useState(() => toRows({}))
   const { write, hasConflict } = useVariableWrite({ namespace, path })
-  const refusal =
+  const disabledReason =
     (path === '' ? 'Enter a path.' : undefined) ??
-    variableCan.write({ namespace, path, lock: undefined }, rights) ??
-    faultIn(rows)
-  const make = async () => {
+    variableDisabledReason.write({ namespace, path, lock: undefined }, permissions) ??
+    rowsError(rows)
+  const create = async () => {
     if (await write(rows, 0)) navigate(paths.variable({ namespace, id: path }))
   }
   return (
@@ -61,7 +63,7 @@ function VariableForm({ initial }: { readonly initial: string }) {
         label="Path"
         value={path}
         onChange={setPath}
-        hint="Names with slashes between them: apps/web/db."
+        hint="Slash-separated, such as apps/web/db."
       />
       <TextField label="Namespace" value={namespace} onChange={setNamespace} />
       <Panel title="Items">
@@ -71,13 +73,13 @@ function VariableForm({ initial }: { readonly initial: string }) {
       </Panel>
       {hasConflict && (
         <p className="note tone-warn" role="alert">
-          There is a variable with this path already.{' '}
-          <Link href={paths.variable({ namespace, id: path })}>Look at it</Link>, or choose another
+          A variable with this path already exists.{' '}
+          <Link href={paths.variable({ namespace, id: path })}>Open it</Link>, or choose another
           path.
         </p>
       )}
       <div>
-        <ActionButton kind="primary" refusal={refusal} onAct={make} isSubmit>
+        <ActionButton kind="primary" disabledReason={disabledReason} onAction={create} isSubmit>
           Create the variable
         </ActionButton>
       </div>

@@ -1,18 +1,16 @@
 import type { VariableMetadata } from '@reeve/contract'
-import { mayMakeVariable } from '../../actions/variable-can.ts'
-import { useList } from '../../data/use-list.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import type { Column } from '../../parts/data-table.tsx'
-import { EmptyState } from '../../parts/empty-state.tsx'
-import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
-import { PageHead } from '../../parts/page-head.tsx'
-import { PagedTable } from '../../parts/paged-table.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { createVariableDisabledReason } from '../../permissions/cluster.ts'
+import { useCursorList } from '../../data/lists.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel } from '../../components/command-line.tsx'
+import { FIRST_COMMANDS, quoteShellArg } from '../../commands.ts'
+import { type Column, PagedTable } from '../../components/data-table.tsx'
+import { EmptyState } from '../../components/notices.tsx'
+import { PageHeader } from '../../components/page.tsx'
+import { SearchField } from '../../components/filters.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
@@ -32,41 +30,41 @@ const COLUMNS: readonly Column<VariableMetadata>[] = [
     head: 'Lock',
     width: '120px',
     isExtra: true,
-    cell: ({ Lock }) => (Lock === undefined ? '–' : <StateBadge state="locked" />),
+    cell: ({ Lock }) => (Lock === undefined ? '–' : <StatusBadge state="locked" />),
   },
   {
     id: 'made',
-    head: 'Made',
+    head: 'Created',
     width: '112px',
     isExtra: true,
-    cell: ({ CreateTime }) => <Ago date={dateOfNs(CreateTime)} />,
+    cell: ({ CreateTime }) => <RelativeTime date={dateFromNs(CreateTime)} />,
   },
   {
     id: 'changed',
-    head: 'Changed',
+    head: 'Updated',
     width: '112px',
-    cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
+    cell: ({ ModifyTime }) => <RelativeTime date={dateFromNs(ModifyTime)} />,
   },
 ]
 
-/** What is kept encrypted for jobs, without the values. */
+/** The list of variables, without values. */
 export function VariableListPage({ search }: PageProps<'/variables'>) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const prefix = search.get('q') ?? ''
-  const list = useList(['variables', namespace, prefix], ({ api, signal, page }) =>
-    api.v1.listVariables({ query: { ...page, namespace, prefix }, signal }),
+  const list = useCursorList(['variables', namespace, prefix], ({ api, signal, pageQuery }) =>
+    api.v1.listVariables({ query: { ...pageQuery, namespace, prefix }, signal }),
   )
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Variables"
         lead="Encrypted values, by path."
         actions={
           <ActionButton
             kind="primary"
-            refusal={mayMakeVariable(rights)}
-            onAct={() => navigate(paths.newVariable({ namespace }))}
+            disabledReason={createVariableDisabledReason(permissions)}
+            onAction={() => navigate(paths.newVariable({ namespace }))}
           >
             New variable
           </ActionButton>
@@ -88,14 +86,14 @@ export function VariableListPage({ search }: PageProps<'/variables'>) {
             command={FIRST_COMMANDS.variables}
           >
             <p>
-              A variable has a path and named values, such as the password of a database. Who may
-              read and write it is a matter of the <code>variables</code> in access policies.
+              A variable stores encrypted items under a path, such as the password of a database.
+              The <code>variables</code> rules of ACL policies grant access.
             </p>
           </EmptyState>
         }
       />
-      <CommandLine
-        cli={`reeve var list --namespace ${quoted(namespace)} ${quoted(prefix || '')}`.trim()}
+      <CliAndApiPanel
+        cli={`reeve var list --namespace ${quoteShellArg(namespace)} ${quoteShellArg(prefix || '')}`.trim()}
         call={{ path: '/v1/vars', query: { namespace, prefix } }}
       />
     </>

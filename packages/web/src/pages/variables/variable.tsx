@@ -1,57 +1,56 @@
 import type { Variable } from '@reeve/contract'
 import { useState } from 'react'
-import { variableCan } from '../../actions/variable-can.ts'
-import { useAct } from '../../data/use-act.ts'
-import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Ago } from '../../parts/ago.tsx'
-import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { quoted } from '../../parts/curl-line.ts'
-import { DataTable, type Column } from '../../parts/data-table.tsx'
-import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
-import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { dateOfNs } from '../../parts/time.ts'
+import { variableDisabledReason } from '../../permissions/cluster.ts'
+import { useApiAction } from '../../data/api-action.ts'
+import { useApiQuery } from '../../data/api-query.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { CliAndApiPanel, CopyButton } from '../../components/command-line.tsx'
+import { useConfirm } from '../../components/dialog.tsx'
+import { quoteShellArg } from '../../commands.ts'
+import { DataTable, type Column } from '../../components/data-table.tsx'
+import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { StatusBadge } from '../../components/status-badge.tsx'
+import { dateFromNs } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/variables.css'
-import { EditVariable } from './edit-variable.tsx'
-import { rowsOf, type ItemRow } from './items.ts'
+import { ItemEditor, useVariableWrite } from './variable-form.tsx'
+import { toRows, type ItemRow, rowsError } from './items.ts'
 
-/** One variable: its values on request, and the way to others. */
+/** A variable; its values are shown on request. */
 export function VariablePage({ params, search }: PageProps<'/variables/:path'>) {
   const namespace = search.get('namespace') ?? 'default'
   const { path } = params
-  const variable = useRead(['variable', namespace, path], (api, signal) =>
+  const variable = useApiQuery(['variable', namespace, path], (api, signal) =>
     api.v1.readVariable({ params: { path }, query: { namespace }, signal }),
   )
-  const { rights } = useSession()
-  const isAsked = search.get('edit') === 'yes'
+  const { permissions } = useSession()
+  const isEditRequested = search.get('edit') === 'yes'
   return (
     <QueryView
       query={variable}
       what="the variable"
-      isEdited={isAsked}
+      hasUnsavedInput={isEditRequested}
       page={{ title: path, crumbs: [{ text: 'Variables', href: paths.variables({ namespace }) }] }}
     >
       {(data) => (
         <>
           <VariableHead variable={data} />
-          {isAsked && variableCan.write(stateOf(data), rights) === undefined ? (
+          {isEditRequested &&
+          variableDisabledReason.write(stateOf(data), permissions) === undefined ? (
             <EditVariable variable={data} refresh={() => variable.refetch()} />
           ) : (
             <Items variable={data} />
           )}
           <Panel title="About">
-            <Facts facts={factsOf(data)} />
+            <DescriptionList facts={variableFacts(data)} />
           </Panel>
-          <CommandLine
-            cli={`reeve var get --namespace ${quoted(namespace)} ${quoted(path)}`}
+          <CliAndApiPanel
+            cli={`reeve var get --namespace ${quoteShellArg(namespace)} ${quoteShellArg(path)}`}
             call={{ path: `/v1/var/${path}`, query: { namespace } }}
           />
         </>
@@ -60,11 +59,11 @@ export function VariablePage({ params, search }: PageProps<'/variables/:path'>) 
   )
 }
 
-function factsOf({ Namespace, CreateTime, ModifyTime, ModifyIndex, Lock }: Variable) {
+function variableFacts({ Namespace, CreateTime, ModifyTime, ModifyIndex, Lock }: Variable) {
   return [
     { name: 'Namespace', value: Namespace },
-    { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
-    { name: 'Changed', value: <Ago date={dateOfNs(ModifyTime)} /> },
+    { name: 'Created', value: <RelativeTime date={dateFromNs(CreateTime)} /> },
+    { name: 'Updated', value: <RelativeTime date={dateFromNs(ModifyTime)} /> },
     { name: 'Index', value: <code>{ModifyIndex}</code> },
     ...(Lock === undefined ? [] : [{ name: 'Lock', value: <code>{Lock.ID}</code> }]),
   ]
@@ -75,39 +74,39 @@ function stateOf({ Namespace, Path, Lock }: Variable) {
 }
 
 function VariableHead({ variable }: { readonly variable: Variable }) {
-  const { rights } = useSession()
-  const act = useAct()
+  const { permissions } = useSession()
+  const callApi = useApiAction()
   const confirm = useConfirm()
   const { Namespace: namespace, Path: path, ModifyIndex, Lock } = variable
   const remove = async () => {
     const title = `Delete ${path}?`
     const body = 'Jobs that read it will fail. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Delete the variable', isDangerous: true }))) return
-    const done = await act({
+    const result = await callApi({
       call: async (api) => {
         const query = { namespace, cas: String(ModifyIndex) }
         await api.v1.deleteVariable({ params: { path }, query })
         return true
       },
-      done: `${path} is deleted.`,
+      successMessage: `${path} is deleted.`,
     })
-    if (done !== undefined) navigate(paths.variables({ namespace }))
+    if (result !== undefined) navigate(paths.variables({ namespace }))
   }
   return (
-    <PageHead
+    <PageHeader
       title={path}
       crumbs={[{ text: 'Variables', href: paths.variables({ namespace }) }]}
       aside={
         <>
           <span className="tag">namespace {namespace}</span>
-          {Lock !== undefined && <StateBadge state="locked" />}
+          {Lock !== undefined && <StatusBadge state="locked" />}
         </>
       }
       actions={
         <ActionButton
           kind="danger"
-          refusal={variableCan.destroy(stateOf(variable), rights)}
-          onAct={remove}
+          disabledReason={variableDisabledReason.destroy(stateOf(variable), permissions)}
+          onAction={remove}
         >
           Delete…
         </ActionButton>
@@ -116,9 +115,9 @@ function VariableHead({ variable }: { readonly variable: Variable }) {
   )
 }
 
-/** Values are for those who ask for them: somebody may look over a shoulder. */
+/** The items. Values are hidden until the user reveals them. */
 function Items({ variable }: { readonly variable: Variable }) {
-  const { rights } = useSession()
+  const { permissions } = useSession()
   const [isShown, setShown] = useState(false)
   return (
     <Panel
@@ -136,8 +135,8 @@ function Items({ variable }: { readonly variable: Variable }) {
           </button>
           <ActionButton
             kind="primary"
-            refusal={variableCan.write(stateOf(variable), rights)}
-            onAct={() => navigate(hrefWith({ edit: 'yes' }))}
+            disabledReason={variableDisabledReason.write(stateOf(variable), permissions)}
+            onAction={() => navigate(hrefWith({ edit: 'yes' }))}
           >
             Edit
           </ActionButton>
@@ -147,7 +146,7 @@ function Items({ variable }: { readonly variable: Variable }) {
       <DataTable
         label="Items"
         columns={columnsOf(isShown)}
-        rows={rowsOf(variable.Items)}
+        rows={toRows(variable.Items)}
         keyOf={({ key }) => key}
         empty={null}
       />
@@ -175,4 +174,70 @@ function columnsOf(isShown: boolean): readonly Column<ItemRow>[] {
       cell: ({ key, value }) => <CopyButton text={value} what={`the value of ${key}`} />,
     },
   ]
+}
+
+interface EditVariableProps {
+  readonly variable: Variable
+  /** Reloads the variable after a conflict. */
+  readonly refresh: () => Promise<unknown>
+}
+
+/** Edits the items; the write fails if the variable has changed meanwhile (`cas`). */
+function EditVariable({ variable, refresh }: EditVariableProps) {
+  const { permissions } = useSession()
+  const { Namespace: namespace, Path: path, Lock: lock } = variable
+  // The modify index when the editing began; `variable` follows changes by others.
+  const [baseIndex, setBaseIndex] = useState(variable.ModifyIndex)
+  const [rows, setRows] = useState(() => toRows(variable.Items))
+  const { write, hasConflict, clearConflict } = useVariableWrite({ namespace, path })
+  const disabledReason =
+    variableDisabledReason.write({ namespace, path, lock }, permissions) ?? rowsError(rows)
+  const stopEditing = () => navigate(hrefWith({ edit: undefined }))
+  const save = async (index: number) => {
+    if (await write(rows, index)) stopEditing()
+    else await refresh()
+  }
+  const reloadRows = () => {
+    setRows(toRows(variable.Items))
+    setBaseIndex(variable.ModifyIndex)
+    clearConflict()
+  }
+  return (
+    <Panel title="Edit the items">
+      <form className="stack" onSubmit={(event) => event.preventDefault()}>
+        <ItemEditor rows={rows} onChange={setRows} />
+        {hasConflict && (
+          <div className="note tone-warn" role="alert">
+            <p>
+              The variable was updated while you were editing (index {baseIndex} is now{' '}
+              {variable.ModifyIndex}). Your changes are not saved yet.
+            </p>
+            <div className="row">
+              <ActionButton onAction={reloadRows}>Reload</ActionButton>
+              <ActionButton
+                kind="danger"
+                disabledReason={disabledReason}
+                onAction={() => save(variable.ModifyIndex)}
+              >
+                Overwrite
+              </ActionButton>
+            </div>
+          </div>
+        )}
+        <div className="row">
+          <ActionButton
+            kind="primary"
+            disabledReason={disabledReason}
+            onAction={() => save(baseIndex)}
+            isSubmit
+          >
+            Save
+          </ActionButton>
+          <button type="button" className="button" onClick={stopEditing}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Panel>
+  )
 }

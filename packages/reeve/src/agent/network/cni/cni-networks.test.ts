@@ -6,7 +6,7 @@ import { SILENT_LOG } from '../../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import { CniNetworks } from './cni-networks.ts'
-import { pluginVersions } from './plugin-versions.ts'
+import { readPluginVersions } from './plugin.ts'
 
 const ID = 'alloc-1'
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 8_080 }
@@ -68,7 +68,7 @@ async function aMachine(t: TestContext, network: object = NETWORK): Promise<Mach
     read,
     agent: async () => {
       const networks = aCni(dir)
-      await networks.open()
+      await networks.loadState()
       return networks
     },
     calls: async () => {
@@ -197,7 +197,7 @@ test('a changed configuration file does not change what is deleted', async (t) =
   assert.equal(JSON.parse(await read('DEL-first.input')).mtu, 1_400)
 })
 
-test('a set-up that a kill ended before its result was saved is removed and begun anew', async (t) => {
+test('an attachment without a saved result is removed and created again', async (t) => {
   const { agent, calls, read, write } = await aMachine(t)
   await (await agent()).setUp(REQUEST)
   await calls()
@@ -290,7 +290,7 @@ test('a damaged record stops the agent', async (t) => {
   await assert.rejects(agent(), { kind: 'agent-state', message: /is not what the agent writes/ })
 })
 
-test('a node offers the networks whose plug-ins it has, and tells what is wrong with others', async (t) => {
+test('a node offers networks with installed plug-ins, and the problems of others', async (t) => {
   const { dir, write } = await aMachine(t)
   const single = { cniVersion: '1.0.0', type: 'first' }
   await write('config/10-lan.conf', { ...single, name: 'lan' })
@@ -300,7 +300,7 @@ test('a node offers the networks whose plug-ins it has, and tells what is wrong 
   await write('config/50-again.conf', { ...single, name: 'own' })
   await write('config/README', 'no network')
   await write('bin/macvlan', 'not executable')
-  const offers = await aCni(dir).probe()
+  const offers = await aCni(dir).probeModes()
   assert.deepEqual(
     offers.map(({ mode, problem }) => [mode, problem?.replaceAll(dir, '') ?? 'offered']),
     [
@@ -313,12 +313,12 @@ test('a node offers the networks whose plug-ins it has, and tells what is wrong 
     ],
   )
   assert.match(offers[0]?.problem ?? '', /40-broken\.conflist is not valid JSON/)
-  const asUser = await aCni(dir, { isRoot: false }).probe()
+  const asUser = await aCni(dir, { isRoot: false }).probeModes()
   assert.equal(asUser[1]?.problem, 'the agent does not run as root')
 })
 
 test('a node without the directory offers nothing', async (t) => {
-  assert.deepEqual(await aCni(await temporaryDirectory(t)).probe(), [])
+  assert.deepEqual(await aCni(await temporaryDirectory(t)).probeModes(), [])
 })
 
 test('files are read up to a size and a number', async (t) => {
@@ -326,14 +326,14 @@ test('files are read up to a size and a number', async (t) => {
   const text = JSON.stringify({ ...NETWORK, name: 'large' })
   const { cniConfigBytesMax: bytesMax, cniConfigFilesMax: filesMax } = AGENT_LIMITS
   await write('config/own.conflist', text.padEnd(bytesMax))
-  assert.deepEqual(await aCni(dir).probe(), [{ mode: 'cni/large', problem: undefined }])
+  assert.deepEqual(await aCni(dir).probeModes(), [{ mode: 'cni/large', problem: undefined }])
   await write('config/own.conflist', text.padEnd(bytesMax + 1))
-  assert.match((await aCni(dir).probe())[0]?.problem ?? '', /is larger than 256 KiB/)
+  assert.match((await aCni(dir).probeModes())[0]?.problem ?? '', /is larger than 256 KiB/)
   for (let index = 0; index < filesMax; index += 1)
     await write(`config/n${index}.conflist`, { ...NETWORK, name: `n${index}` })
   await rm(join(dir, 'config/own.conflist'))
   const problems = async (): Promise<readonly string[]> =>
-    (await aCni(dir).probe()).flatMap(({ problem }) => problem ?? [])
+    (await aCni(dir).probeModes()).flatMap(({ problem }) => problem ?? [])
   assert.deepEqual(await problems(), [])
   await write('config/z.conflist', { ...NETWORK, name: 'z' })
   assert.deepEqual(await problems(), [
@@ -356,7 +356,7 @@ test('each plug-in that answers has its version among the attributes', async (t)
     await chmod(join(dir, 'other', name), 0o755)
   }
   await write('other/LICENSE', 'not executable')
-  assert.deepEqual(await pluginVersions([join(dir, 'none'), join(dir, 'other')]), {
+  assert.deepEqual(await readPluginVersions([join(dir, 'none'), join(dir, 'other')]), {
     'plugins.cni.version.azure': '1.4.44',
     'plugins.cni.version.bridge': '1.5.1',
     'plugins.cni.version.distribution': 'unknown',

@@ -1,35 +1,54 @@
+import { mkdir, readdir, unlink } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { assert, Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
-import type { Log } from '../../log.ts'
-import { Slots } from '../../wait.ts'
-import type {
-  AllocationNetwork,
-  AllocationNetworks,
-  NetworkOffer,
-  NetworkRequest,
+import type { Logger } from '../../log.ts'
+import { Semaphore } from '../../timing.ts'
+import {
+  type AllocationNetwork,
+  createNamespace,
+  deleteNamespace,
+  hasNamespace,
+  NAMESPACES_DIR,
+  type NetworkManager,
+  type NetworkModeStatus,
+  type NetworkRequest,
 } from '../allocation-network.ts'
-import { createNamespace, deleteNamespace, hasNamespace, NAMESPACES_DIR } from '../namespace.ts'
-import { runCommand, type RunCommand } from '../run-command.ts'
-import { CNI_MODE_PREFIX, networkNameIn, programsOf, type NetworkConfig } from './network-config.ts'
-import { findProgram, readNetworkFiles } from './network-files.ts'
-import { NetworkRecords, type NetworkRecord } from './network-records.ts'
-import { takesResultInDelete, type Attachment, type PluginCommand } from './plugin-call.ts'
-import { networkFromResult, type PluginResult } from './plugin-result.ts'
-import { addByPlugin, runPlugin } from './run-plugin.ts'
+import { runNetworkCommand, type RunNetworkCommand } from '../../run-program.ts'
+import { isMissing, readStateFile, writeStateFile } from '../../store/state-file.ts'
+import {
+  CNI_MODE_PREFIX,
+  networkNameOf,
+  requiredPrograms,
+  NetworkConfig,
+  findPluginProgram,
+  readNetworkFiles,
+} from './network-config.ts'
+import {
+  supportsPrevResultInDelete,
+  type Attachment,
+  type PluginCommand,
+  runAddPlugin,
+  runPlugin,
+  networkFromResult,
+  type PluginResult,
+  isPluginResult,
+} from './plugin.ts'
 
-/** Where the operator keeps networks and plug-ins. */
-export interface CniSettings {
+/** Directories of CNI configurations and plug-ins. */
+interface CniSettings {
   readonly configDirectory: string
   readonly pluginDirectories: readonly string[]
 }
 
 interface CniOptions {
   readonly settings: CniSettings
-  /** For the records of what plug-ins were asked for. */
+  /** Directory for the records of attachments. */
   readonly recordsDir: string
-  readonly log: Log
-  readonly run?: RunCommand
+  readonly log: Logger
+  readonly run?: RunNetworkCommand
   readonly namespacesDir?: string
   readonly isRoot?: boolean
 }
@@ -38,30 +57,29 @@ interface CniOptions {
 const CONTAINER_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 
 /**
- * Networks that plug-ins of the Container Network Interface make, one for each configuration file.
- * What is asked of the plug-ins is saved before the first ADD, so that whatever a crash leaves is
- * removed by DEL.
+ * Networks of CNI plug-ins, one per configuration file. The attachment is saved before the first
+ * ADD, so that the remains of a crash are removed by DEL.
  */
-export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
+export class CniNetworks implements Omit<NetworkManager, 'setUpLoopbackOnly'> {
   readonly #options: CniOptions
-  readonly #run: RunCommand
+  readonly #run: RunNetworkCommand
   readonly #records: NetworkRecords
-  readonly #slots = new Slots(AGENT_LIMITS.cniAllocationsInFlightMax)
-  /** The last change of each allocation: plug-ins are never called twice at once for the same. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  readonly #semaphore = new Semaphore(AGENT_LIMITS.cniAllocationsInFlightMax)
+  /** Last change per allocation: plug-ins never run in parallel for one allocation. */
+  readonly #lastChanges = new Map<string, Promise<unknown>>()
 
   constructor(options: CniOptions) {
     this.#options = options
-    this.#run = options.run ?? runCommand
+    this.#run = options.run ?? runNetworkCommand
     this.#records = new NetworkRecords(options.recordsDir)
   }
 
-  open(): Promise<void> {
-    return this.#records.open()
+  loadState(): Promise<void> {
+    return this.#records.load()
   }
 
-  /** Files that cannot be used are offered with their problem, under the best name there is. */
-  async probe(): Promise<readonly NetworkOffer[]> {
+  /** Invalid files are returned with their problem, named after the network if possible. */
+  async probeModes(): Promise<readonly NetworkModeStatus[]> {
     const { configDirectory, pluginDirectories } = this.#options.settings
     const files = await readNetworkFiles(configDirectory)
     if (files.length === 0) return []
@@ -82,22 +100,22 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     return result ? networkFromResult(result, this.#namespacePath(allocationId)) : undefined
   }
 
-  /** An attachment that a crash left unfinished is removed and begun anew. */
+  /** An attachment that a crash left incomplete is removed and created again. */
   setUp(request: NetworkRequest): Promise<AllocationNetwork> {
     const { allocationId } = request
-    return this.#inTurn(allocationId, async () => {
-      const known = this.#records.find(allocationId)
-      const given = this.find(allocationId)
-      if (given !== undefined && (await hasNamespace(given.namespacePath))) return given
-      if (known !== undefined) await this.#remove(allocationId, known)
+    return this.#serialize(allocationId, async () => {
+      const record = this.#records.find(allocationId)
+      const existing = this.find(allocationId)
+      if (existing !== undefined && (await hasNamespace(existing.namespacePath))) return existing
+      if (record !== undefined) await this.#deleteAll(allocationId, record)
       return this.#create(request)
     })
   }
 
   tearDown(allocationId: string): Promise<void> {
-    return this.#inTurn(allocationId, async () => {
+    return this.#serialize(allocationId, async () => {
       const record = this.#records.find(allocationId)
-      if (record !== undefined) await this.#remove(allocationId, record)
+      if (record !== undefined) await this.#deleteAll(allocationId, record)
     })
   }
 
@@ -112,19 +130,19 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     }
   }
 
-  async #inTurn<T>(allocationId: string, work: () => Promise<T>): Promise<T> {
-    const next = (this.#last.get(allocationId) ?? Promise.resolve()).then(() =>
-      this.#slots.run(work),
+  async #serialize<T>(allocationId: string, work: () => Promise<T>): Promise<T> {
+    const next = (this.#lastChanges.get(allocationId) ?? Promise.resolve()).then(() =>
+      this.#semaphore.run(work),
     )
     const settled = next.then(
       () => undefined,
       () => undefined,
     )
-    this.#last.set(allocationId, settled)
+    this.#lastChanges.set(allocationId, settled)
     try {
       return await next
     } finally {
-      if (this.#last.get(allocationId) === settled) this.#last.delete(allocationId)
+      if (this.#lastChanges.get(allocationId) === settled) this.#lastChanges.delete(allocationId)
     }
   }
 
@@ -137,11 +155,11 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     if (!CONTAINER_ID.test(allocationId)) {
       throw new Fault('network', `${JSON.stringify(allocationId)} is no name for a network`)
     }
-    const record = { network: await this.#networkOf(mode), args, ports, result: null }
+    const record = { network: await this.#readNetworkConfig(mode), args, ports, result: null }
     await this.#records.put(allocationId, record)
     try {
       await createNamespace(this.#run, allocationId)
-      const result = await this.#add(allocationId, record)
+      const result = await this.#addAll(allocationId, record)
       const network = networkFromResult(result, this.#namespacePath(allocationId))
       if (network.address === '' && network.addressIPv6 === '') {
         throw new Fault('network', `${mode}: no plug-in assigned an address; add "ipam" to one`)
@@ -149,19 +167,20 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
       await this.#records.put(allocationId, { ...record, result })
       return network
     } catch (thrown) {
-      // The reason of the failure is worth more than that of the cleanup; the record stays for it.
-      await this.#remove(allocationId, record).catch((failed: unknown) => {
-        const fields = { allocation: allocationId, error: errorMessage(failed) }
+      // The cause of the failure matters more than that of the cleanup; the record stays for a
+      // retry.
+      await this.#deleteAll(allocationId, record).catch((cleanupError: unknown) => {
+        const fields = { allocation: allocationId, error: errorMessage(cleanupError) }
         this.#options.log.warn(fields, 'network not removed after its plug-ins failed')
       })
       throw thrown
     }
   }
 
-  /** Files are read anew for each allocation: operators change them while the agent runs. */
-  async #networkOf(mode: string): Promise<NetworkConfig> {
+  /** Reads the files for each allocation: operators change them while the agent runs. */
+  async #readNetworkConfig(mode: string): Promise<NetworkConfig> {
     const { configDirectory } = this.#options.settings
-    const name = networkNameIn(mode)
+    const name = networkNameOf(mode)
     const files = await readNetworkFiles(configDirectory)
     for (const { network } of files)
       if (network.ok && network.value.name === name) return network.value
@@ -172,36 +191,42 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     )
   }
 
-  /** Each plug-in is given the result of the one before; the last result is that of all. */
-  async #add(allocationId: string, attachment: Attachment): Promise<PluginResult> {
+  /** Runs ADD of each plug-in with the result of the previous one; returns the last result. */
+  async #addAll(allocationId: string, attachment: Attachment): Promise<PluginResult> {
     let result: PluginResult | undefined
     for (const plugin of attachment.network.plugins) {
-      const call = this.#call(allocationId, 'ADD')
-      result = await addByPlugin({ ...call, attachment, plugin, prevResult: result })
+      const call = this.#callOptions(allocationId, 'ADD')
+      result = await runAddPlugin({ ...call, attachment, plugin, prevResult: result })
     }
     assert(result !== undefined, 'a network has a plug-in')
     return result
   }
 
-  /** In reverse order, to the end: one plug-in that fails must not keep the others from theirs. */
-  async #remove(allocationId: string, record: NetworkRecord): Promise<void> {
+  /** Runs DEL of all plug-ins in reverse order, even if some fail. */
+  async #deleteAll(allocationId: string, record: NetworkRecord): Promise<void> {
     const { network, result } = record
-    const prevResult = takesResultInDelete(network) ? (result ?? undefined) : undefined
-    const isThere = await hasNamespace(this.#namespacePath(allocationId))
-    const { namespacePath, ...call } = this.#call(allocationId, 'DEL')
+    const prevResult = supportsPrevResultInDelete(network) ? (result ?? undefined) : undefined
+    const hasNamespaceFile = await hasNamespace(this.#namespacePath(allocationId))
+    const { namespacePath, ...call } = this.#callOptions(allocationId, 'DEL')
     const failures: string[] = []
     for (const plugin of network.plugins.toReversed()) {
-      const place = isThere ? namespacePath : ''
-      const wanted = { ...call, namespacePath: place, attachment: record, plugin, prevResult }
-      await runPlugin(wanted).catch((thrown: unknown) => failures.push(errorMessage(thrown)))
+      const callNamespacePath = hasNamespaceFile ? namespacePath : ''
+      const deleteCall = {
+        ...call,
+        namespacePath: callNamespacePath,
+        attachment: record,
+        plugin,
+        prevResult,
+      }
+      await runPlugin(deleteCall).catch((thrown: unknown) => failures.push(errorMessage(thrown)))
     }
     await deleteNamespace(this.#run, allocationId)
-    // The record is what the next attempt goes by.
+    // The record is needed for the next attempt.
     if (failures.length > 0) throw new Fault('network', failures.join('; '))
     await this.#records.delete(allocationId)
   }
 
-  #call(allocationId: string, command: PluginCommand) {
+  #callOptions(allocationId: string, command: PluginCommand) {
     const namespacePath = this.#namespacePath(allocationId)
     const { pluginDirectories: directories } = this.#options.settings
     return { command, allocationId, namespacePath, directories }
@@ -212,9 +237,88 @@ async function missingProgram(
   network: NetworkConfig,
   directories: readonly string[],
 ): Promise<string | undefined> {
-  for (const name of programsOf(network)) {
-    const found = await findProgram(name, directories)
+  for (const name of requiredPrograms(network)) {
+    const found = await findPluginProgram(name, directories)
     if (!found.ok) return found.error
   }
   return undefined
+}
+
+/** Attachment of an allocation and the result of its plug-ins. */
+interface NetworkRecord extends Attachment {
+  /** Null until all plug-ins have succeeded. */
+  readonly result: PluginResult | null
+}
+
+const recordChecker = Compile(
+  Type.Object({
+    network: NetworkConfig,
+    args: Type.Record(Type.String(), Type.String()),
+    ports: Type.Array(
+      Type.Object({
+        label: Type.String(),
+        hostIp: Type.String(),
+        hostPort: Type.Integer(),
+        to: Type.Integer(),
+      }),
+    ),
+    result: Type.Unknown(),
+  }),
+)
+
+const RECORD_SUFFIX = '.json'
+
+/**
+ * One file per allocation. It contains the configuration that was used for ADD, because DEL must
+ * run the same plug-ins even if the operator changed the configuration. Callers serialize writes
+ * for one allocation.
+ */
+class NetworkRecords {
+  readonly #directory: string
+  readonly #records = new Map<string, NetworkRecord>()
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  async load(): Promise<void> {
+    const names = await readdir(this.#directory).catch((thrown: unknown) => {
+      if (isMissing(thrown)) return []
+      throw thrown
+    })
+    for (const name of names) {
+      // Other files are remains of writes that a crash interrupted.
+      if (name.startsWith('.') || !name.endsWith(RECORD_SUFFIX)) continue
+      const id = name.slice(0, -RECORD_SUFFIX.length)
+      this.#records.set(id, parseRecord(await readStateFile(this.#path(id)), this.#path(id)))
+    }
+  }
+
+  find(allocationId: string): NetworkRecord | undefined {
+    return this.#records.get(allocationId)
+  }
+
+  async put(allocationId: string, record: NetworkRecord): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    this.#records.set(allocationId, record)
+    await writeStateFile(this.#path(allocationId), JSON.stringify(record))
+  }
+
+  async delete(allocationId: string): Promise<void> {
+    await unlink(this.#path(allocationId)).catch((thrown: unknown) => {
+      if (!isMissing(thrown)) throw thrown
+    })
+    this.#records.delete(allocationId)
+  }
+
+  #path(allocationId: string): string {
+    return join(this.#directory, `${allocationId}${RECORD_SUFFIX}`)
+  }
+}
+
+function parseRecord(stored: unknown, path: string): NetworkRecord {
+  const isRecord = recordChecker.Check(stored)
+  if (isRecord && stored.result === null) return { ...stored, result: null }
+  if (isRecord && isPluginResult(stored.result)) return { ...stored, result: stored.result }
+  throw new Fault('agent-state', `${path} is not what the agent writes`)
 }

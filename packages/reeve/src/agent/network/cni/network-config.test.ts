@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AGENT_LIMITS } from '../../limits.ts'
-import { networkNameIn, parseNetworkConfig, programsOf } from './network-config.ts'
+import { networkNameOf, parseNetworkConfig, requiredPrograms } from './network-config.ts'
 
 const LIST = {
   cniVersion: '1.0.0',
@@ -37,7 +37,7 @@ test('the programs of a network are its plug-ins and those that give out address
     { type: 'tuning', ipam: 'none' },
     { type: 'ptp', ipam: { type: '' } },
   ]
-  const programs = programsOf({ ...LIST, plugins })
+  const programs = requiredPrograms({ ...LIST, plugins })
   assert.deepEqual(programs, ['bridge', 'host-local', 'portmap', 'tuning', 'ptp'])
 })
 
@@ -70,5 +70,5 @@ test('names and lists may be as long as the limits say', () => {
 })
 
 test('only modes of plug-ins name a network', () => {
-  assert.deepEqual(['cni/own', 'bridge', 'cni'].map(networkNameIn), ['own', undefined, undefined])
+  assert.deepEqual(['cni/own', 'bridge', 'cni'].map(networkNameOf), ['own', undefined, undefined])
 })

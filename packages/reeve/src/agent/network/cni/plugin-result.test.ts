@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AGENT_LIMITS } from '../../limits.ts'
-import { networkFromResult, parsePluginResult, pluginErrorText } from './plugin-result.ts'
-import { parsePluginVersion } from './plugin-versions.ts'
+import {
+  networkFromResult,
+  parsePluginResult,
+  parsePluginVersion,
+  pluginErrorMessage,
+} from './plugin.ts'
 
 const PATH = '/run/netns/a'
 const NONE = {
@@ -96,13 +100,13 @@ const errors: readonly (readonly [string, string | undefined])[] = [
 
 for (const [output, wanted] of errors)
   test(`an error is read from ${JSON.stringify(output)}`, () => {
-    assert.equal(pluginErrorText(output), wanted)
+    assert.equal(pluginErrorMessage(output), wanted)
   })
 
 test('an error without end is cut', () => {
   const max = AGENT_LIMITS.cniErrorCharsMax
   const text = (chars: number) =>
-    pluginErrorText(JSON.stringify({ code: 1, msg: 'm'.repeat(chars) }))
+    pluginErrorMessage(JSON.stringify({ code: 1, msg: 'm'.repeat(chars) }))
   assert.equal(text(max), `${'m'.repeat(max)} (code 1)`)
   assert.equal(text(max + 1), `${'m'.repeat(max)}… (code 1)`)
 })

@@ -1,6 +1,6 @@
-import { AUDIT_FLAGS } from '../../audit/flags.ts'
+import { AUDIT_FILTER_FLAGS } from '../../cluster/commands.ts'
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
-import { ORGANIZATION_FLAG } from '../organization.ts'
+import { ORGANIZATION_FLAG } from '../flags.ts'
 
 const NAME: ArgumentSpec = { usage: '<NAME>', help: 'the name of an organization' }
 
@@ -26,7 +26,7 @@ const memberCommands: readonly CommandSpec[] = [
       ORGANIZATION_FLAG,
     ],
     isRead: true,
-    load: async () => (await import('./member.ts')).runOrgMemberList,
+    load: async () => (await import('../org.ts')).runOrgMemberList,
   },
   {
     path: 'org member add',
@@ -43,7 +43,7 @@ const memberCommands: readonly CommandSpec[] = [
       ORGANIZATION_FLAG,
     ],
     isRead: true,
-    load: async () => (await import('./member.ts')).runOrgMemberAdd,
+    load: async () => (await import('../org.ts')).runOrgMemberAdd,
   },
   {
     path: 'org member remove',
@@ -51,7 +51,7 @@ const memberCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve org member remove ada@acme.example', says: 'asks for confirmation' }],
     args: [MEMBER],
     flags: [{ usage: '-y, --yes', help: 'skip the confirmation' }, ORGANIZATION_FLAG],
-    load: async () => (await import('./member.ts')).runOrgMemberRemove,
+    load: async () => (await import('../org.ts')).runOrgMemberRemove,
   },
 ]
 
@@ -61,7 +61,7 @@ export const orgCommands: readonly CommandSpec[] = [
     summary: 'List the organizations that the token may read.',
     examples: [{ line: 'reeve org list', says: 'with the permissions of the token in each' }],
     isRead: true,
-    load: async () => (await import('./org.ts')).runOrgList,
+    load: async () => (await import('../org.ts')).runOrgList,
   },
   {
     path: 'org show',
@@ -69,7 +69,7 @@ export const orgCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve org show acme', says: 'settings and permissions' }],
     args: [NAME],
     isRead: true,
-    load: async () => (await import('./org.ts')).runOrgShow,
+    load: async () => (await import('../org.ts')).runOrgShow,
   },
   {
     path: 'org create',
@@ -80,7 +80,7 @@ export const orgCommands: readonly CommandSpec[] = [
     args: [NAME],
     flags: SETTINGS,
     isRead: true,
-    load: async () => (await import('./org.ts')).runOrgCreate,
+    load: async () => (await import('../org.ts')).runOrgCreate,
   },
   {
     path: 'org update',
@@ -89,7 +89,7 @@ export const orgCommands: readonly CommandSpec[] = [
     args: [NAME],
     flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],
     isRead: true,
-    load: async () => (await import('./org.ts')).runOrgUpdate,
+    load: async () => (await import('../org.ts')).runOrgUpdate,
   },
   {
     path: 'org delete',
@@ -97,7 +97,7 @@ export const orgCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve org delete acme', says: 'asks for confirmation' }],
     args: [NAME],
     flags: [{ usage: '-y, --yes', help: 'skip the confirmation' }],
-    load: async () => (await import('./org.ts')).runOrgDelete,
+    load: async () => (await import('../org.ts')).runOrgDelete,
   },
   {
     path: 'org audit',
@@ -105,9 +105,9 @@ export const orgCommands: readonly CommandSpec[] = [
     details: 'For owners and the organization token. Includes denied requests.',
     examples: [{ line: 'reeve org audit acme --since 1h', says: 'the last hour' }],
     args: [NAME],
-    flags: AUDIT_FLAGS,
+    flags: AUDIT_FILTER_FLAGS,
     isRead: true,
-    load: async () => (await import('../../audit/audit.ts')).runOrgAudit,
+    load: async () => (await import('../../cluster/audit.ts')).runOrgAudit,
   },
   ...memberCommands,
 ]

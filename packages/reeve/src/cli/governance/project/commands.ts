@@ -1,6 +1,5 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
-import { ORGANIZATION_FLAG } from '../organization.ts'
-import { TAG_FLAG } from '../tags.ts'
+import { ORGANIZATION_FLAG, TAG_FLAG } from '../flags.ts'
 
 const PROJECT: ArgumentSpec = { usage: '<PROJECT>', help: 'the name or ID of a project' }
 
@@ -29,7 +28,7 @@ export const projectCommands: readonly CommandSpec[] = [
       ORGANIZATION_FLAG,
     ],
     isRead: true,
-    load: async () => (await import('./project.ts')).runProjectList,
+    load: async () => (await import('../project.ts')).runProjectList,
   },
   {
     path: 'project show',
@@ -38,7 +37,7 @@ export const projectCommands: readonly CommandSpec[] = [
     args: [PROJECT],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./project.ts')).runProjectShow,
+    load: async () => (await import('../project.ts')).runProjectShow,
   },
   {
     path: 'project create',
@@ -47,7 +46,7 @@ export const projectCommands: readonly CommandSpec[] = [
     args: [{ usage: '<NAME>', help: 'name, 3 to 40 characters' }],
     flags: SETTINGS,
     isRead: true,
-    load: async () => (await import('./change.ts')).runProjectCreate,
+    load: async () => (await import('../project.ts')).runProjectCreate,
   },
   {
     path: 'project update',
@@ -62,7 +61,7 @@ export const projectCommands: readonly CommandSpec[] = [
     args: [PROJECT],
     flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],
     isRead: true,
-    load: async () => (await import('./change.ts')).runProjectUpdate,
+    load: async () => (await import('../project.ts')).runProjectUpdate,
   },
   {
     path: 'project delete',
@@ -77,7 +76,7 @@ export const projectCommands: readonly CommandSpec[] = [
       { usage: '-y, --yes', help: 'skip the confirmation' },
       ORGANIZATION_FLAG,
     ],
-    load: async () => (await import('./change.ts')).runProjectDelete,
+    load: async () => (await import('../project.ts')).runProjectDelete,
   },
   {
     path: 'project tag',
@@ -86,7 +85,7 @@ export const projectCommands: readonly CommandSpec[] = [
     args: [PROJECT, { usage: '<TAG...>', help: 'KEY or KEY=VALUE' }],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./change.ts')).runProjectTag,
+    load: async () => (await import('../project.ts')).runProjectTag,
   },
   {
     path: 'project move',
@@ -94,7 +93,7 @@ export const projectCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve project move payments api web', says: 'two workspaces' }],
     args: [PROJECT, { usage: '<WORKSPACE...>', help: 'names or IDs of workspaces' }],
     flags: [ORGANIZATION_FLAG],
-    load: async () => (await import('./change.ts')).runProjectMove,
+    load: async () => (await import('../project.ts')).runProjectMove,
   },
   {
     path: 'project namespaces',
@@ -109,17 +108,17 @@ export const projectCommands: readonly CommandSpec[] = [
         usage: '--add <NAMESPACE>',
         help: 'a namespace to add',
         isRepeated: true,
-        completes: 'namespace',
+        completionKind: 'namespace',
       },
       {
         usage: '--remove <NAMESPACE>',
         help: 'a namespace to remove',
         isRepeated: true,
-        completes: 'namespace',
+        completionKind: 'namespace',
       },
       ORGANIZATION_FLAG,
     ],
     isRead: true,
-    load: async () => (await import('./namespaces.ts')).runProjectNamespaces,
+    load: async () => (await import('../project.ts')).runProjectNamespaces,
   },
 ]

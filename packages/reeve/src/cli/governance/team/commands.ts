@@ -1,5 +1,5 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
-import { ORGANIZATION_FLAG } from '../organization.ts'
+import { ORGANIZATION_FLAG } from '../flags.ts'
 
 const TEAM: ArgumentSpec = { usage: '<TEAM>', help: 'the name or ID of a team' }
 const USERS: ArgumentSpec = { usage: '<USER...>', help: 'usernames' }
@@ -22,7 +22,7 @@ export const teamCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve team list', says: 'with their organization permissions' }],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./team.ts')).runTeamList,
+    load: async () => (await import('../team.ts')).runTeamList,
   },
   {
     path: 'team show',
@@ -31,7 +31,7 @@ export const teamCommands: readonly CommandSpec[] = [
     args: [TEAM],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./team.ts')).runTeamShow,
+    load: async () => (await import('../team.ts')).runTeamShow,
   },
   {
     path: 'team create',
@@ -42,7 +42,7 @@ export const teamCommands: readonly CommandSpec[] = [
     args: [{ usage: '<NAME>', help: 'name' }],
     flags: SETTINGS,
     isRead: true,
-    load: async () => (await import('./change.ts')).runTeamCreate,
+    load: async () => (await import('../team.ts')).runTeamCreate,
   },
   {
     path: 'team update',
@@ -53,7 +53,7 @@ export const teamCommands: readonly CommandSpec[] = [
     args: [TEAM],
     flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],
     isRead: true,
-    load: async () => (await import('./change.ts')).runTeamUpdate,
+    load: async () => (await import('../team.ts')).runTeamUpdate,
   },
   {
     path: 'team delete',
@@ -61,7 +61,7 @@ export const teamCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve team delete platform', says: 'asks for confirmation' }],
     args: [TEAM],
     flags: [{ usage: '-y, --yes', help: 'skip the confirmation' }, ORGANIZATION_FLAG],
-    load: async () => (await import('./change.ts')).runTeamDelete,
+    load: async () => (await import('../team.ts')).runTeamDelete,
   },
   {
     path: 'team add-user',
@@ -70,7 +70,7 @@ export const teamCommands: readonly CommandSpec[] = [
     args: [TEAM, USERS],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./change.ts')).runTeamAddUser,
+    load: async () => (await import('../team.ts')).runTeamAddUser,
   },
   {
     path: 'team remove-user',
@@ -79,7 +79,7 @@ export const teamCommands: readonly CommandSpec[] = [
     args: [TEAM, USERS],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./change.ts')).runTeamRemoveUser,
+    load: async () => (await import('../team.ts')).runTeamRemoveUser,
   },
   {
     path: 'team grant',
@@ -92,7 +92,7 @@ export const teamCommands: readonly CommandSpec[] = [
     ],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./access.ts')).runTeamGrant,
+    load: async () => (await import('../team.ts')).runTeamGrant,
   },
   {
     path: 'team revoke',
@@ -100,6 +100,6 @@ export const teamCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve team revoke platform payments', says: 'of one project' }],
     args: [TEAM, { usage: '<PROJECT>', help: 'the name or ID of a project' }],
     flags: [ORGANIZATION_FLAG],
-    load: async () => (await import('./access.ts')).runTeamRevoke,
+    load: async () => (await import('../team.ts')).runTeamRevoke,
   },
 ]

@@ -1,5 +1,5 @@
 import type { CommandSpec, FlagSpec } from '../../command.ts'
-import { ORGANIZATION_FLAG } from '../organization.ts'
+import { ORGANIZATION_FLAG } from '../flags.ts'
 
 const OWNERS: readonly FlagSpec[] = [
   { usage: '--team <TEAM>', help: 'create a team token' },
@@ -17,7 +17,7 @@ export const tokenCommands: readonly CommandSpec[] = [
     ],
     flags: [{ usage: '--teams', help: 'team tokens' }, ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenList,
+    load: async () => (await import('../token.ts')).runTokenList,
   },
   {
     path: 'token create',
@@ -36,7 +36,7 @@ export const tokenCommands: readonly CommandSpec[] = [
       ...OWNERS,
     ],
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenCreate,
+    load: async () => (await import('../token.ts')).runTokenCreate,
   },
   {
     path: 'token delete',
@@ -47,6 +47,6 @@ export const tokenCommands: readonly CommandSpec[] = [
     ],
     args: [{ usage: '[TOKEN]', help: 'the ID of a token' }],
     flags: [{ usage: '--org', help: 'the organization token' }, ORGANIZATION_FLAG],
-    load: async () => (await import('./token.ts')).runTokenDelete,
+    load: async () => (await import('../token.ts')).runTokenDelete,
   },
 ]

@@ -1,28 +1,33 @@
 import type { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
-import { put, scopedKey, type Change, type Tables } from '../../../state/index.ts'
-import { endedRows } from '../ended-rows.ts'
-import { movedRun, stamped } from '../run-states.ts'
-import { moved } from './moved.ts'
-import { phaseId } from './phase-rows.ts'
-import { ticketEnd } from './phase-ticket.ts'
+import { put, scopedKey, type Change, type Tables, isOpenPhase } from '../../../state/index.ts'
+import type { GovernanceContext } from '../../context.ts'
+import {
+  cancelUnfinishedChanges,
+  isLockedByRun,
+  newRunLock,
+  phaseId,
+  saveRunChanges,
+  withStatus,
+} from '../run-changes.ts'
+import { transitionRun, withStatusTime } from '../run-status.ts'
+import { deleteTicketChanges, finalizeIntermediateStatesChanges } from './phase-access.ts'
 import { locksForPlan } from './queue.ts'
-import { intermediateStatesEnd } from './phase-state.ts'
-import { isHeldBy, runLock, runRows } from './run-rows.ts'
+import { appendLog, type AppendedLog } from './run-logs.ts'
 
-export interface PhaseStartParts {
+interface PhaseStart {
   readonly phase: RunPhaseRow['phase']
   readonly namespace: string
   readonly nowMs: number
 }
 
-const QUEUED = { plan: 'plan_queued', apply: 'apply_queued' } as const
+const QUEUED_STATUS = { plan: 'plan_queued', apply: 'apply_queued' } as const
 
 /** Returns the changes that start the phase of a run; its job is submitted afterwards. */
-export function startedPhaseRows(
+export function startPhaseChanges(
   tables: Tables,
   run: RunRow,
-  { phase, namespace, nowMs }: PhaseStartParts,
+  { phase, namespace, nowMs }: PhaseStart,
 ): readonly Change[] {
   const { id: runId, organizationId, workspaceId } = run
   const row: RunPhaseRow = {
@@ -32,7 +37,7 @@ export function startedPhaseRows(
     runId,
     phase,
     status: 'queued',
-    statusMs: stamped({}, 'queued', nowMs),
+    statusMs: withStatusTime({}, 'queued', nowMs),
     namespace,
     ticketHash: null,
     tokenHash: null,
@@ -41,21 +46,23 @@ export function startedPhaseRows(
   }
   const plan = tables.run_plans.get(run.planId)
   return [
-    put('runs', movedRun(run, [QUEUED[phase]], nowMs)),
+    put('runs', transitionRun(run, [QUEUED_STATUS[phase]], nowMs)),
     put('run_phases', row),
-    ...(phase === 'plan' ? [put('run_plans', { ...plan, ...moved(plan, 'queued', nowMs) })] : []),
-    ...(phase === 'apply' || locksForPlan(run) ? lockRows(tables, run, nowMs) : []),
+    ...(phase === 'plan'
+      ? [put('run_plans', { ...plan, ...withStatus(plan, 'queued', nowMs) })]
+      : []),
+    ...(phase === 'apply' || locksForPlan(run) ? lockWorkspaceChanges(tables, run, nowMs) : []),
   ]
 }
 
-function lockRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[] {
+function lockWorkspaceChanges(tables: Tables, run: RunRow, nowMs: number): readonly Change[] {
   const workspace = tables.workspaces.get(run.workspaceId)
-  if (isHeldBy(workspace.lock, run.id)) return []
-  const lock = runLock(run.id, `Run ${run.id} is in progress`)
+  if (isLockedByRun(workspace.lock, run.id)) return []
+  const lock = newRunLock(run.id, `Run ${run.id} is in progress`)
   return [put('workspaces', { ...workspace, lock, updatedMs: nowMs })]
 }
 
-export interface FailedPhase {
+interface PhaseFailure {
   readonly outcome: 'errored' | 'canceled'
   readonly message: string | null
   readonly keepsLock: boolean
@@ -63,59 +70,129 @@ export interface FailedPhase {
 }
 
 /** Returns the changes that end the run after a failed phase. */
-export function failedPhaseRows(
+export function failPhaseChanges(
   tables: Tables,
   { phase, run: before }: { readonly phase: RunPhaseRow; readonly run: RunRow },
-  { outcome, message, keepsLock, nowMs }: FailedPhase,
+  { outcome, message, keepsLock, nowMs }: PhaseFailure,
 ): readonly Change[] {
-  const ended = withEnd(before, { reason: message, keepsLock })
-  const run = movedRun(ended, [outcome], nowMs)
+  const ended = withExecutionEnd(before, { reason: message, keepsLock })
+  const run = transitionRun(ended, [outcome], nowMs)
   const plan = tables.run_plans.get(run.planId)
   return [
-    put('run_phases', { ...phase, ...moved(phase, outcome, nowMs) }),
-    ...ticketEnd(tables, phase),
-    ...endedRows(tables, run, nowMs),
+    put('run_phases', { ...phase, ...withStatus(phase, outcome, nowMs) }),
+    ...deleteTicketChanges(tables, phase),
+    ...cancelUnfinishedChanges(tables, run, nowMs),
     ...(phase.phase === 'plan'
-      ? [put('run_plans', { ...plan, frozenSets: null, ...moved(plan, outcome, nowMs) })]
-      : intermediateStatesEnd(tables, run)),
-    ...runRows(tables, run, nowMs),
+      ? [put('run_plans', { ...plan, frozenSets: null, ...withStatus(plan, outcome, nowMs) })]
+      : finalizeIntermediateStatesChanges(tables, run)),
+    ...saveRunChanges(tables, run, nowMs),
   ]
 }
 
-interface EndOfExecution {
+interface ExecutionEnd {
   readonly reason: string | null
   readonly keepsLock: boolean
 }
 
-function withEnd(run: RunRow, { reason, keepsLock }: EndOfExecution): RunRow {
+function withExecutionEnd(run: RunRow, { reason, keepsLock }: ExecutionEnd): RunRow {
   if (run.execution === undefined) return run
   return { ...run, execution: { ...run.execution, reason, keepsLock } }
 }
 
 /** Returns the changes that complete a successful apply. */
-export function appliedRows(
+export function completeApplyChanges(
   tables: Tables,
   { phase, run: before }: { readonly phase: RunPhaseRow; readonly run: RunRow },
   nowMs: number,
 ): readonly Change[] {
-  const run = movedRun(before, ['applied'], nowMs)
+  const run = transitionRun(before, ['applied'], nowMs)
   return [
-    put('run_phases', { ...phase, ...moved(phase, 'finished', nowMs) }),
-    ...ticketEnd(tables, phase),
-    ...intermediateStatesEnd(tables, run),
-    ...runRows(tables, run, nowMs),
-    ...staleRuns(tables, run, nowMs),
+    put('run_phases', { ...phase, ...withStatus(phase, 'finished', nowMs) }),
+    ...deleteTicketChanges(tables, phase),
+    ...finalizeIntermediateStatesChanges(tables, run),
+    ...saveRunChanges(tables, run, nowMs),
+    ...discardStaleRunsChanges(tables, run, nowMs),
   ]
 }
 
 /** Discards runs whose saved plans are stale, because another run was applied since. */
-function staleRuns(tables: Tables, applied: RunRow, nowMs: number): readonly Change[] {
+function discardStaleRunsChanges(
+  tables: Tables,
+  applied: RunRow,
+  nowMs: number,
+): readonly Change[] {
   const saved: v2.RunStatus = 'planned_and_saved'
   return tables.runs
-    .rowsIn('workspaceStatus', scopedKey(applied.workspaceId, saved))
+    .rowsByIndex('workspaceStatus', scopedKey(applied.workspaceId, saved))
     .filter(({ id }) => id !== applied.id)
     .flatMap((run) => {
-      const discarded = movedRun(run, ['discarded'], nowMs)
-      return [...endedRows(tables, discarded, nowMs), ...runRows(tables, discarded, nowMs)]
+      const discarded = transitionRun(run, ['discarded'], nowMs)
+      return [
+        ...cancelUnfinishedChanges(tables, discarded, nowMs),
+        ...saveRunChanges(tables, discarded, nowMs),
+      ]
     })
+}
+
+interface PhaseLoss {
+  /** Reason as the end of a sentence that starts with the phase. */
+  readonly reason: string
+  readonly nowMs: number
+}
+
+/** Changes of a phase that ended without a report, with the end of its log. */
+type LostPhaseChanges = Omit<AppendedLog, 'phase'>
+
+/**
+ * Returns the changes for a phase that ended without a report of its runner. An apply may have made
+ * changes that the state does not contain: its workspace stays locked, and nothing is retried. The
+ * log ends with the reason, because clients show the log and not the run.
+ */
+export function recordLostPhase(
+  { store: { tables }, sealer }: Pick<GovernanceContext, 'store' | 'sealer'>,
+  phase: RunPhaseRow,
+  { reason, nowMs }: PhaseLoss,
+): LostPhaseChanges {
+  if (!tables.runs.has(phase.runId) || !isOpenPhase(phase)) return { changes: [], blobs: [] }
+  const message = lossMessage(phase, reason)
+  // The job is stopped: a node that returns must not continue.
+  const killed: RunPhaseRow = { ...phase, cancellation: 'kill' }
+  const logged = appendLog({ sealer }, killed, {
+    offset: phase.logBytes,
+    bytes: Buffer.from(logTail(phase, message), 'utf8'),
+  })
+  // A log that is full gets no final message.
+  const {
+    phase: loggedPhase,
+    changes,
+    blobs,
+  } = logged.ok ? logged.value : { phase: killed, changes: [], blobs: [] }
+  return {
+    changes: [...changes, ...failLostPhaseChanges(tables, loggedPhase, { message, nowMs })],
+    blobs,
+  }
+}
+
+function lossMessage({ phase, tokenHash }: RunPhaseRow, reason: string): string {
+  if (tokenHash === null) return `The ${phase} could not be started: ${reason}`
+  const warning = phase === 'apply' ? '; resources may exist that the state lacks' : ''
+  return `The ${phase} is lost: ${reason}${warning}`
+}
+
+/** Clients hide the first three lines of the log of an apply. */
+const HIDDEN_LINES = '\n\n\n'
+
+function logTail({ phase, logBytes }: RunPhaseRow, message: string): string {
+  if (logBytes > 0) return `\nError: ${message}\n`
+  return `${phase === 'apply' ? HIDDEN_LINES : ''}Error: ${message}\n`
+}
+
+function failLostPhaseChanges(
+  tables: Tables,
+  phase: RunPhaseRow,
+  { message, nowMs }: { readonly message: string; readonly nowMs: number },
+): readonly Change[] {
+  const run = tables.runs.get(phase.runId)
+  const keepsLock = phase.phase === 'apply' && phase.tokenHash !== null
+  return failPhaseChanges(tables, { phase, run }, { outcome: 'errored', message, keepsLock, nowMs })
 }

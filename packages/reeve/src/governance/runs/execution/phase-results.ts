@@ -3,32 +3,38 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunFileRow, RunRow } from '../../../model/index.ts'
 import { organizationTenant } from '../../../policy/index.ts'
 import { put, type Change } from '../../../state/index.ts'
-import { readBlob, storeBlob } from '../../blobs/sealed-blobs.ts'
+import { readBlob, storeBlob } from '../../blobs.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
 import { readConfigurationArchive } from '../../configuration-versions/configuration-versions.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { triggeredRows } from '../../run-triggers/triggered-runs.ts'
-import { freezeSets, pinCode, sealSets } from '../frozen-sets.ts'
-import { storePlanParts } from '../plan-blobs.ts'
-import { waitingRows } from '../policy-rows.ts'
-import { afterPolicies } from '../run-progress.ts'
-import { movedRun } from '../run-states.ts'
-import { inspectedPlan } from '../upload-plan.ts'
-import { moved } from './moved.ts'
-import { ticketEnd } from './phase-ticket.ts'
-import { findAbandonedApply, findPhase, type PhaseCall, type SeenPhase } from './phase-access.ts'
-import { appliedRows, failedPhaseRows } from './phase-moves.ts'
+import { triggeredRunChanges } from '../../run-triggers.ts'
+import {
+  snapshotPolicySets,
+  pinCodeChanges,
+  sealSnapshots,
+  pendingEvaluationChanges,
+} from '../policy-set-snapshots.ts'
+import { inspectPlanBytes, storePlanParts } from '../plans.ts'
+import { nextAfterPolicies, transitionRun } from '../run-status.ts'
+import { saveRunChanges, withStatus } from '../run-changes.ts'
+import {
+  deleteTicketChanges,
+  findAbandonedApply,
+  findPhase,
+  type PhaseCall,
+  type VisiblePhase,
+} from './phase-access.ts'
+import { completeApplyChanges, failPhaseChanges } from './phase-moves.ts'
 import { appendLog } from './run-logs.ts'
-import { runRows } from './run-rows.ts'
 
-/** Stores bytes of the log at its end. */
+/** Appends bytes to the log of a phase. */
 export async function writePhaseLog(
   context: GovernanceContext,
-  call: PhaseCall & { readonly offset: number; readonly bytes: Uint8Array },
+  request: PhaseCall & { readonly offset: number; readonly bytes: Uint8Array },
 ): Promise<Result<undefined, GovernanceRefusal>> {
-  const seen = findPhase(context, call)
-  if (!seen.ok) return seen
-  const appended = appendLog(context, seen.value.phase, call)
+  const found = findPhase(context, request)
+  if (!found.ok) return found
+  const appended = appendLog(context, found.value.phase, request)
   if (!appended.ok) return appended
   const { changes, blobs } = appended.value
   if (changes.length > 0)
@@ -40,25 +46,25 @@ export async function writePhaseLog(
 /** Stores a file of the run. Policies evaluate the JSON plan. */
 export async function writePhaseFile(
   context: GovernanceContext,
-  call: PhaseCall & { readonly name: v2.RunFileName; readonly bytes: Uint8Array },
+  request: PhaseCall & { readonly name: v2.RunFileName; readonly bytes: Uint8Array },
 ): Promise<Result<undefined, GovernanceRefusal>> {
-  const find = call.name === 'errored-state' ? findStateKeeper : findPhase
-  const seen = find(context, call)
-  if (!seen.ok) return seen
-  if (call.name === 'plan-json') return await storePlanJson(context, call, seen.value)
-  return await storeFile(context, { ...call, find }, seen.value)
+  const find = request.name === 'errored-state' ? findPhaseForState : findPhase
+  const found = find(context, request)
+  if (!found.ok) return found
+  if (request.name === 'plan-json') return await storePlanJson(context, request, found.value)
+  return await storeFile(context, { ...request, find }, found.value)
 }
 
 /** The state of an apply is accepted after its end too, for manual comparison. */
-function findStateKeeper(
+function findPhaseForState(
   context: GovernanceContext,
-  call: PhaseCall,
-): Result<SeenPhase, GovernanceRefusal> {
-  const seen = findPhase(context, call)
-  return seen.ok ? seen : findAbandonedApply(context, call)
+  request: PhaseCall,
+): Result<VisiblePhase, GovernanceRefusal> {
+  const found = findPhase(context, request)
+  return found.ok ? found : findAbandonedApply(context, request)
 }
 
-interface FileCall extends PhaseCall {
+interface PhaseFileRequest extends PhaseCall {
   readonly name: v2.RunFileName
   readonly bytes: Uint8Array
   readonly find: typeof findPhase
@@ -66,19 +72,19 @@ interface FileCall extends PhaseCall {
 
 async function storeFile(
   context: GovernanceContext,
-  call: FileCall,
-  { run }: SeenPhase,
+  request: PhaseFileRequest,
+  { run }: VisiblePhase,
 ): Promise<Result<undefined, GovernanceRefusal>> {
   const { organizationId, workspaceId, id: runId } = run
-  const { name, bytes, find } = call
-  const id = fileId(runId, name)
+  const { name, bytes, find } = request
+  const id = runFileId(runId, name)
   const blob = await storeBlob(
     context,
     { organizationId, workspaceId, ownerId: id },
-    { bytes, isWanted: () => find(context, call).ok },
+    { bytes, isWanted: () => find(context, request).ok },
   )
-  const now = find(context, call)
-  if (blob === undefined || !now.ok) return err({ code: 'unseen' })
+  const foundAgain = find(context, request)
+  if (blob === undefined || !foundAgain.ok) return err({ code: 'unseen' })
   const row: RunFileRow = { id, organizationId, workspaceId, runId, name, bytes: bytes.length }
   await context.store.commit({
     by: 'system',
@@ -89,14 +95,14 @@ async function storeFile(
   return ok(undefined)
 }
 
-/** The configuration that the run plans. */
+/** Returns the configuration of the run. */
 export async function readPhaseConfiguration(
   context: GovernanceContext,
-  call: PhaseCall,
+  request: PhaseCall,
 ): Promise<Result<Uint8Array | undefined, GovernanceRefusal>> {
-  const seen = findPhase(context, call)
-  if (!seen.ok) return seen
-  const id = seen.value.run.configurationVersionId ?? ''
+  const found = findPhase(context, request)
+  if (!found.ok) return found
+  const id = found.value.run.configurationVersionId ?? ''
   const configuration = context.store.tables.configuration_versions.find(id)
   return ok(
     configuration === undefined
@@ -105,7 +111,7 @@ export async function readPhaseConfiguration(
   )
 }
 
-function fileId(runId: string, name: v2.RunFileName): string {
+function runFileId(runId: string, name: v2.RunFileName): string {
   return `${runId}/${name}`
 }
 
@@ -115,22 +121,22 @@ export async function readRunFile(
   runId: string,
   name: v2.RunFileName,
 ): Promise<Uint8Array | undefined> {
-  const id = fileId(runId, name)
+  const id = runFileId(runId, name)
   const row = context.store.tables.run_files.find(id)
   return row === undefined ? undefined : await readBlob(context, { ownerId: id, length: row.bytes })
 }
 
 async function storePlanJson(
   context: GovernanceContext,
-  call: PhaseCall & { readonly bytes: Uint8Array },
-  { run }: SeenPhase,
+  request: PhaseCall & { readonly bytes: Uint8Array },
+  { run }: VisiblePhase,
 ): Promise<Result<undefined, GovernanceRefusal>> {
   const origin = { tenant: organizationTenant(run.organizationId) }
-  const facts = await inspectedPlan(context, call.bytes, origin)
-  if (!facts.ok) return err({ code: 'unprocessable', detail: facts.error })
-  const { bytes, counts, hasChanges } = facts.value
+  const inspected = await inspectPlanBytes(context, request.bytes, origin)
+  if (!inspected.ok) return err({ code: 'unprocessable', detail: inspected.error })
+  const { bytes, counts, hasChanges } = inspected.value
   const { tables } = context.store
-  const isWanted = (): boolean => findPhase(context, call).ok
+  const isWanted = (): boolean => findPhase(context, request).ok
   const stored = await storePlanParts(context, tables.run_plans.get(run.planId), {
     bytes,
     isWanted,
@@ -148,17 +154,17 @@ async function storePlanJson(
 }
 
 /**
- * The end of a phase. The end of the log, the status of the phase and the next resting status of
- * the run are one commit: clients read the run once when its log has ended.
+ * Ends a phase. The end of the log, the status of the phase and the next status of the run are one
+ * commit, because clients read the run once when its log has ended.
  */
 export async function finishPhase(
   context: GovernanceContext,
-  call: PhaseCall & { readonly end: v2.PhaseFinishRequest },
+  request: PhaseCall & { readonly end: v2.PhaseFinishRequest },
 ): Promise<Result<undefined, GovernanceRefusal>> {
-  const seen = findPhase(context, call)
-  if (!seen.ok) return seen
-  const { phase, run } = seen.value
-  const { end } = call
+  const found = findPhase(context, request)
+  if (!found.ok) return found
+  const { phase, run } = found.value
+  const { end } = request
   if (end.logBytes !== phase.logBytes) {
     const detail = `The log has ${phase.logBytes} bytes, and ${end.logBytes} were written`
     return err({ code: 'conflict', detail })
@@ -169,63 +175,74 @@ export async function finishPhase(
   await context.store.commit({
     by: 'system',
     cause: GOVERNANCE_CAUSE,
-    changes: () => phaseEnd(context, seen.value, end),
+    changes: () => phaseEndChanges(context, found.value, end),
   }).durable
   return ok(undefined)
 }
 
-/** How a phase ended; the log is complete. */
+/** Result of a phase; its log is complete. */
 type PhaseEnd = Pick<
   v2.PhaseFinishRequest,
   'outcome' | 'message' | 'generatedConfiguration' | 'stateUncertain'
 >
 
-function phaseEnd(
+function phaseEndChanges(
   context: GovernanceContext,
-  { phase, run }: SeenPhase,
+  { phase, run }: VisiblePhase,
   end: PhaseEnd,
 ): readonly Change[] {
   const nowMs = context.clock.nowMs()
   const { tables } = context.store
   if (end.outcome === 'finished')
     return phase.phase === 'plan'
-      ? plannedRows(context, { phase, run }, { end, nowMs })
-      : [...appliedRows(tables, { phase, run }, nowMs), ...triggeredRows(context, run)]
+      ? completePlanChanges(context, { phase, run }, { end, nowMs })
+      : [
+          ...completeApplyChanges(tables, { phase, run }, nowMs),
+          ...triggeredRunChanges(context, run),
+        ]
   // An interrupted tool exits with an error, which counts as canceled.
   const outcome = phase.cancellation === 'none' ? end.outcome : 'canceled'
   const keepsLock = end.stateUncertain === true
-  return failedPhaseRows(
+  return failPhaseChanges(
     tables,
     { phase, run },
     { outcome, message: end.message, keepsLock, nowMs },
   )
 }
 
-/** A plan that finished: policies are asked, or the run rests, in the commit that ends its log. */
-function plannedRows(
+/**
+ * Returns the changes that complete a plan: its policies are evaluated next, or the run stops, in
+ * the commit that ends its log.
+ */
+function completePlanChanges(
   context: GovernanceContext,
-  { phase, run: before }: SeenPhase,
+  { phase, run: before }: VisiblePhase,
   { end, nowMs }: { readonly end: PhaseEnd; readonly nowMs: number },
 ): readonly Change[] {
   const { tables } = context.store
   const plan = tables.run_plans.get(before.planId)
-  const sets = freezeSets(context, before.workspaceId)
-  const planned: RunRow = { ...withGenerated(before, end), hasChanges: plan.hasChanges }
-  const isJudged = sets.length > 0
-  const rest = isJudged ? (['post_plan_running'] as const) : afterPolicies(planned)
-  const run = movedRun(planned, ['planned', ...rest], nowMs)
-  const frozenSets = isJudged ? sealSets(context, sets) : null
+  const sets = snapshotPolicySets(context, before.workspaceId)
+  const planned: RunRow = {
+    ...withGeneratedConfiguration(before, end),
+    hasChanges: plan.hasChanges,
+  }
+  const needsEvaluation = sets.length > 0
+  const nextStatuses = needsEvaluation
+    ? (['post_plan_running'] as const)
+    : nextAfterPolicies(planned)
+  const run = transitionRun(planned, ['planned', ...nextStatuses], nowMs)
+  const frozenSets = needsEvaluation ? sealSnapshots(context, sets) : null
   return [
-    put('run_phases', { ...phase, ...moved(phase, 'finished', nowMs) }),
-    ...ticketEnd(tables, phase),
-    put('run_plans', { ...plan, ...moved(plan, 'finished', nowMs), frozenSets }),
-    ...waitingRows(context, run, sets),
-    ...pinCode(context, sets, plan),
-    ...runRows(tables, run, nowMs),
+    put('run_phases', { ...phase, ...withStatus(phase, 'finished', nowMs) }),
+    ...deleteTicketChanges(tables, phase),
+    put('run_plans', { ...plan, ...withStatus(plan, 'finished', nowMs), frozenSets }),
+    ...pendingEvaluationChanges(context, run, sets),
+    ...pinCodeChanges(context, sets, plan),
+    ...saveRunChanges(tables, run, nowMs),
   ]
 }
 
-function withGenerated(run: RunRow, { generatedConfiguration }: PhaseEnd): RunRow {
+function withGeneratedConfiguration(run: RunRow, { generatedConfiguration }: PhaseEnd): RunRow {
   if (run.execution === undefined || generatedConfiguration !== true) return run
   return { ...run, execution: { ...run.execution, generatedConfiguration } }
 }

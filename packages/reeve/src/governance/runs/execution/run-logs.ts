@@ -3,23 +3,23 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
-  UNSEEN,
+  NOT_FOUND,
   type GovernanceRefusal,
   type RunLogPartRow,
   type RunPhaseRow,
 } from '../../../model/index.ts'
-import { isOpenPhase, put, runLogPartKey, type Change } from '../../../state/index.ts'
+import { isOpenPhase, put, runLogPartBlobKey, type Change } from '../../../state/index.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { phaseId } from './phase-rows.ts'
+import { phaseId } from '../run-changes.ts'
 
 /** Lifetime of a log URL. Each read of the plan or apply issues another one. */
 const LOG_URL_MS = 24 * 60 * 60 * 1_000
 
 /** First and last byte of a log, which tell clients that it has begun and that it is complete. */
-const BEGIN = Uint8Array.of(0x02)
-const END = Uint8Array.of(0x03)
+const LOG_START = Uint8Array.of(0x02)
+const LOG_END = Uint8Array.of(0x03)
 
-interface LogAddress {
+interface LogReference {
   readonly runId: string
   readonly phase: RunPhaseRow['phase']
   readonly expiresMs: number
@@ -32,28 +32,29 @@ type LogContext = Pick<GovernanceContext, 'store' | 'sealer' | 'clock'>
  * query, so the path itself is the credential: encrypted, so that it cannot be forged and a read
  * stores nothing.
  */
-export function logKey(
+export function createLogKey(
   { sealer, clock }: LogContext,
-  { runId, phase }: Pick<LogAddress, 'runId' | 'phase'>,
+  { runId, phase }: Pick<LogReference, 'runId' | 'phase'>,
 ): string {
-  const address: LogAddress = { runId, phase, expiresMs: clock.nowMs() + LOG_URL_MS }
+  const address: LogReference = { runId, phase, expiresMs: clock.nowMs() + LOG_URL_MS }
   return Buffer.from(sealer.seal(JSON.stringify(address)), 'base64').toString('base64url')
 }
 
 /** Returns the phase of a log key. */
-export function findLog(
+export function openLogKey(
   { sealer, clock }: LogContext,
   key: string,
 ): Result<string, GovernanceRefusal> {
   try {
     const sealed = Buffer.from(key, 'base64url').toString('base64')
-    // Only `logKey` encrypts values of this form.
-    const address = JSON.parse(sealer.open(sealed)) as Partial<LogAddress>
+    // Only `createLogKey` encrypts values of this form.
+    const address = JSON.parse(sealer.open(sealed)) as Partial<LogReference>
     const { runId, phase, expiresMs = 0 } = address
-    if (runId === undefined || phase === undefined || expiresMs <= clock.nowMs()) return err(UNSEEN)
+    if (runId === undefined || phase === undefined || expiresMs <= clock.nowMs())
+      return err(NOT_FOUND)
     return ok(phaseId(runId, phase))
   } catch (thrown) {
-    if (thrown instanceof Fault || thrown instanceof SyntaxError) return err(UNSEEN)
+    if (thrown instanceof Fault || thrown instanceof SyntaxError) return err(NOT_FOUND)
     throw thrown
   }
 }
@@ -62,7 +63,7 @@ export function findLog(
 export function logLength({ store }: Pick<LogContext, 'store'>, id: string): number {
   const phase = store.tables.run_phases.find(id)
   if (phase === undefined) return 0
-  return BEGIN.length + phase.logBytes + (isOpenPhase(phase) ? 0 : END.length)
+  return LOG_START.length + phase.logBytes + (isOpenPhase(phase) ? 0 : LOG_END.length)
 }
 
 export interface LogRange {
@@ -81,38 +82,38 @@ export async function readLog(
   if (offset >= end) return new Uint8Array(0)
   const pieces: Uint8Array[] = []
   const phase = context.store.tables.run_phases.get(id)
-  const take = (from: number, bytes: Uint8Array): void => {
+  const addPiece = (from: number, bytes: Uint8Array): void => {
     const piece = bytes.subarray(Math.max(0, offset - from), Math.max(0, end - from))
     if (piece.length > 0) pieces.push(piece)
   }
-  take(0, BEGIN)
-  for (const part of partsIn(context, id, { from: offset - 1, to: end - 1 }))
-    take(part.offset + BEGIN.length, await readPart(context, part))
-  if (!isOpenPhase(phase)) take(BEGIN.length + phase.logBytes, END)
+  addPiece(0, LOG_START)
+  for (const part of partsInRange(context, id, { from: offset - 1, to: end - 1 }))
+    addPiece(part.offset + LOG_START.length, await readPart(context, part))
+  if (!isOpenPhase(phase)) addPiece(LOG_START.length + phase.logBytes, LOG_END)
   return Buffer.concat(pieces)
 }
 
 async function readPart({ store, sealer }: LogContext, { id }: RunLogPartRow): Promise<Uint8Array> {
-  await store.settled()
-  const sealed = await store.readBlob(runLogPartKey(id))
+  await store.whenDurable()
+  const sealed = await store.readBlob(runLogPartBlobKey(id))
   if (sealed === undefined) throw new Fault('log-gone', 'a part of the log is not stored any more')
   return sealer.openBytes(sealed)
 }
 
 /** Returns the parts between two offsets, in order. */
-function partsIn(
+function partsInRange(
   { store }: LogContext,
   id: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): readonly RunLogPartRow[] {
   const { run_log_parts: parts } = store.tables
-  const keys = [...parts.keysIn('phase', id)].toSorted(compareText)
+  const keys = [...parts.keysByIndex('phase', id)].toSorted(compareText)
   // Keys end with the offset, so rows outside the range are not decoded.
-  const next = keys.findIndex((key) => offsetIn(key) > Math.max(0, from))
-  const first = Math.max(0, (next < 0 ? keys.length : next) - 1)
+  const nextIndex = keys.findIndex((key) => partOffset(key) > Math.max(0, from))
+  const first = Math.max(0, (nextIndex < 0 ? keys.length : nextIndex) - 1)
   const found: RunLogPartRow[] = []
   for (const key of keys.slice(first)) {
-    if (offsetIn(key) >= to) break
+    if (partOffset(key) >= to) break
     found.push(parts.get(key))
   }
   return found
@@ -120,7 +121,7 @@ function partsIn(
 
 const OFFSET_DIGITS = 12
 
-function offsetIn(partId: string): number {
+function partOffset(partId: string): number {
   return Number(partId.slice(-OFFSET_DIGITS))
 }
 
@@ -163,6 +164,6 @@ export function appendLog(
   return ok({
     phase: next,
     changes: [put('run_phases', next), put('run_log_parts', part)],
-    blobs: [{ key: runLogPartKey(id), bytes: sealer.sealBytes(added) }],
+    blobs: [{ key: runLogPartBlobKey(id), bytes: sealer.sealBytes(added) }],
   })
 }

@@ -1,9 +1,9 @@
 import type { v2 } from '@reeve/contract'
-import { organizationPermissions, type Seat } from '../../../governance/index.ts'
+import { organizationPermissions, type VisibleOrganization } from '../../../governance/index.ts'
 import type { OrganizationRow } from '../../../model/index.ts'
-import { pathOf, related, timeText, toOne } from './links.ts'
+import { resourcePath, relatedLink, formatTime, toOne } from './links.ts'
 
-export function organizationResource({ organization, standing }: Seat): v2.Organization {
+export function organizationResource({ organization, role }: VisibleOrganization): v2.Organization {
   const { name } = organization
   return {
     id: name,
@@ -12,7 +12,7 @@ export function organizationResource({ organization, standing }: Seat): v2.Organ
       name,
       'external-id': organization.id,
       email: organization.email,
-      'created-at': timeText(organization.createdMs),
+      'created-at': formatTime(organization.createdMs),
       'allow-force-delete-workspaces': organization.allowForceDeleteWorkspaces,
       'default-execution-mode': organization.defaultExecutionMode,
       'user-tokens-enabled': organization.userTokensEnabled,
@@ -20,24 +20,24 @@ export function organizationResource({ organization, standing }: Seat): v2.Organ
       'session-timeout': organization.sessionTimeout,
       'session-remember': organization.sessionRemember,
       'collaborator-auth-policy': organization.collaboratorAuthPolicy,
-      permissions: organizationPermissions(standing),
+      permissions: organizationPermissions(role),
     },
     relationships: {
       'default-project': {
         ...toOne('projects', organization.defaultProjectId),
-        ...related('projects', organization.defaultProjectId),
+        ...relatedLink('projects', organization.defaultProjectId),
       },
-      'authentication-token': related('organizations', name, 'authentication-token'),
+      'authentication-token': relatedLink('organizations', name, 'authentication-token'),
       'entitlement-set': {
         ...toOne('entitlement-sets', organization.id),
-        ...related('organizations', name, 'entitlement-set'),
+        ...relatedLink('organizations', name, 'entitlement-set'),
       },
     },
-    links: { self: pathOf('organizations', name) },
+    links: { self: resourcePath('organizations', name) },
   }
 }
 
-/** Everything is included and nothing is limited here. */
+/** Returns the entitlements: every feature is included, without limits. */
 export function entitlementSetResource({ id, name }: OrganizationRow): v2.EntitlementSet {
   return {
     id,
@@ -55,6 +55,6 @@ export function entitlementSetResource({ id, name }: OrganizationRow): v2.Entitl
       'versioned-policy-set-limit': null,
       'user-limit': null,
     },
-    links: { self: pathOf('organizations', name, 'entitlement-set') },
+    links: { self: resourcePath('organizations', name, 'entitlement-set') },
   }
 }

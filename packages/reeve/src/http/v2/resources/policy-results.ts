@@ -1,71 +1,74 @@
 import type { v2 } from '@reeve/contract'
 import {
-  checkResultOf,
-  evaluationsOf,
+  policyCheckResult,
+  listEvaluations,
   isCheckOverridable,
   isStageOverridable,
-  shownSet,
+  toPolicySetVerdict,
   usernameOf,
   type GovernanceContext,
-  type SeenCheck,
-  type SeenStage,
+  type VisibleCheck,
+  type VisibleStage,
 } from '../../../governance/index.ts'
 import type {
-  JudgedSetRow,
+  PolicySetResultRow,
   OverrideRecord,
   PolicyEvaluationRow,
   PolicySetOutcomeRow,
 } from '../../../model/index.ts'
-import { pathOf, related, timeText, toMany, toOne } from './links.ts'
-import { timesOf } from './run.ts'
+import { resourcePath, relatedLink, formatTime, toMany, toOne } from './links.ts'
+import { statusTimestamps } from './run.ts'
 
 /** Returns a policy check. Its result is null before the check is evaluated. */
-export function policyCheckResource(context: GovernanceContext, seen: SeenCheck): v2.PolicyCheck {
-  const { check, rights } = seen
-  const sets = shownSetsOf(seen)
+export function policyCheckResource(
+  context: GovernanceContext,
+  visible: VisibleCheck,
+): v2.PolicyCheck {
+  const { check, rights } = visible
+  const sets = resultSets(visible)
   return {
     id: check.id,
     type: 'policy-checks',
     attributes: {
-      result: sets === undefined ? null : checkResultOf(sets, check.durationMs),
+      result: sets === undefined ? null : policyCheckResult(sets, check.durationMs),
       scope: 'organization',
       status: check.status,
-      'status-timestamps': timesOf(check.statusMs),
-      actions: { 'is-overridable': isCheckOverridable(seen) },
+      'status-timestamps': statusTimestamps(check.statusMs),
+      actions: { 'is-overridable': isCheckOverridable(visible) },
       permissions: { 'can-override': rights.overridePolicies },
-      override: overrideOf(context, check.override),
+      override: overrideResource(context, check.override),
     },
     relationships: { run: toOne('runs', check.runId) },
     links: {
-      self: pathOf('policy-checks', check.id),
-      output: pathOf('policy-checks', check.id, 'output'),
+      self: resourcePath('policy-checks', check.id),
+      output: resourcePath('policy-checks', check.id, 'output'),
     },
   }
 }
 
-const UNDECIDED: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
+const PENDING_STATUSES: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
 
 /** Returns the results by policy set, once the check is decided. */
-function shownSetsOf({ check }: SeenCheck): readonly JudgedSetRow[] | undefined {
-  return check.sets === null || UNDECIDED.has(check.status) ? undefined : check.sets
+function resultSets({ check }: VisibleCheck): readonly PolicySetResultRow[] | undefined {
+  return check.sets === null || PENDING_STATUSES.has(check.status) ? undefined : check.sets
 }
 
-function overrideOf(
+function overrideResource(
   context: GovernanceContext,
   record: OverrideRecord | null,
 ): v2.OverrideRecord | null {
   if (record === null) return null
   return {
     'user-id': record.byId,
-    username: usernameOf(context, { userId: record.byId, nameThen: record.byName }),
-    'overridden-at': timeText(record.atMs),
+    username: usernameOf(context, { userId: record.byId, fallbackName: record.byName }),
+    'overridden-at': formatTime(record.atMs),
     comment: record.comment,
   }
 }
 
 /** Returns the log of a check: each policy with its result, the reason, and its output. */
-export function checkLog(seen: SeenCheck): string | undefined {
-  const sets = shownSetsOf(seen)
+export function policyCheckLog(visible: VisibleCheck): string | undefined {
+  const sets = resultSets(visible)
   if (sets === undefined) return undefined
   const lines = sets.flatMap((set) => [
     `Policy set ${set.name}${set.overridable ? ' (overridable)' : ''}`,
@@ -76,39 +79,39 @@ export function checkLog(seen: SeenCheck): string | undefined {
 }
 
 /** Returns a line with the number of evaluated policies and their results. */
-function summaryLine(sets: readonly JudgedSetRow[]): string {
+function summaryLine(sets: readonly PolicySetResultRow[]): string {
   const outcomes = sets.flatMap((set) => set.outcomes)
-  const asked = outcomes.filter(({ skipped }) => skipped === undefined)
+  const evaluated = outcomes.filter(({ skipped }) => skipped === undefined)
   const count = (status: v2.PolicyOutcome['status']): number =>
-    asked.filter((outcome) => outcome.status === status).length
+    evaluated.filter((outcome) => outcome.status === status).length
   const parts = [
     `${count('passed')} passed`,
     `${count('failed')} failed`,
     `${count('errored')} errored`,
-    `${outcomes.length - asked.length} skipped`,
+    `${outcomes.length - evaluated.length} skipped`,
   ]
-  const noun = asked.length === 1 ? 'policy' : 'policies'
-  return `${asked.length} ${noun} evaluated: ${parts.join(', ')}`
+  const noun = evaluated.length === 1 ? 'policy' : 'policies'
+  return `${evaluated.length} ${noun} evaluated: ${parts.join(', ')}`
 }
 
 function outcomeLines(outcome: v2.PolicyOutcome): readonly string[] {
   const { skipped } = outcome
   const state = skipped === undefined ? outcome.status.toUpperCase() : 'SKIPPED'
-  const why = skipped === undefined ? '' : `: ${skipped}`
+  const suffix = skipped === undefined ? '' : `: ${skipped}`
   return [
-    `  ${state}  ${outcome.policy_name} (${outcome.enforcement_level})${why}`,
+    `  ${state}  ${outcome.policy_name} (${outcome.enforcement_level})${suffix}`,
     ...outcome.findings.map((finding) => `    ${findingLine(finding)}`),
-    ...outcome.output.flatMap((item) => printedLines(item)),
+    ...outcome.output.flatMap((item) => outputLines(item)),
   ]
 }
 
 function findingLine({ rule, file, line, column, message }: v2.PolicyFinding): string {
   const prefix = file === undefined ? '' : `${file}:`
-  const place = line === null ? '' : `${prefix}${line}:${column ?? 1} `
-  return `${place}${rule === null ? '' : `rule ${rule}: `}${message}`
+  const location = line === null ? '' : `${prefix}${line}:${column ?? 1} `
+  return `${location}${rule === null ? '' : `rule ${rule}: `}${message}`
 }
 
-function printedLines(item: unknown): readonly string[] {
+function outputLines(item: unknown): readonly string[] {
   const text: unknown =
     typeof item === 'object' && item !== null ? Reflect.get(item, 'print') : undefined
   if (typeof text !== 'string') return []
@@ -118,21 +121,21 @@ function printedLines(item: unknown): readonly string[] {
     .map((line) => `    | ${line}`)
 }
 
-export function taskStageResource(context: GovernanceContext, seen: SeenStage): v2.TaskStage {
-  const { stage, rights } = seen
-  const evaluations = evaluationsOf(context.store.tables, stage.id)
+export function taskStageResource(context: GovernanceContext, visible: VisibleStage): v2.TaskStage {
+  const { stage, rights } = visible
+  const evaluations = listEvaluations(context.store.tables, stage.id)
   return {
     id: stage.id,
     type: 'task-stages',
     attributes: {
       stage: 'post_plan',
       status: stage.status,
-      'status-timestamps': timesOf(stage.statusMs),
-      'created-at': timeText(stage.createdMs),
-      'updated-at': timeText(stage.updatedMs),
-      actions: { 'is-overridable': isStageOverridable(seen) },
+      'status-timestamps': statusTimestamps(stage.statusMs),
+      'created-at': formatTime(stage.createdMs),
+      'updated-at': formatTime(stage.updatedMs),
+      actions: { 'is-overridable': isStageOverridable(visible) },
       permissions: { 'can-override-policy': rights.overridePolicies },
-      override: overrideOf(context, stage.override),
+      override: overrideResource(context, stage.override),
     },
     relationships: {
       run: toOne('runs', stage.runId),
@@ -141,7 +144,7 @@ export function taskStageResource(context: GovernanceContext, seen: SeenStage): 
         evaluations.map(({ id }) => id),
       ),
     },
-    links: { self: pathOf('task-stages', stage.id) },
+    links: { self: resourcePath('task-stages', stage.id) },
   }
 }
 
@@ -151,18 +154,18 @@ export function policyEvaluationResource(row: PolicyEvaluationRow): v2.PolicyEva
     type: 'policy-evaluations',
     attributes: {
       status: row.status,
-      'status-timestamps': timesOf(row.statusMs),
+      'status-timestamps': statusTimestamps(row.statusMs),
       'policy-kind': row.kind,
       'policy-tool-version': row.toolVersion,
       'result-count': row.counts,
-      'created-at': timeText(row.createdMs),
-      'updated-at': timeText(row.updatedMs),
+      'created-at': formatTime(row.createdMs),
+      'updated-at': formatTime(row.updatedMs),
     },
     relationships: {
       'policy-attachable': toOne('task-stages', row.stageId),
-      'policy-set-outcomes': related('policy-evaluations', row.id, 'policy-set-outcomes'),
+      'policy-set-outcomes': relatedLink('policy-evaluations', row.id, 'policy-set-outcomes'),
     },
-    links: { self: pathOf('policy-evaluations', row.id) },
+    links: { self: resourcePath('policy-evaluations', row.id) },
   }
 }
 
@@ -170,8 +173,8 @@ export function policySetOutcomeResource(row: PolicySetOutcomeRow): v2.PolicySet
   return {
     id: row.id,
     type: 'policy-set-outcomes',
-    attributes: shownSet(row),
+    attributes: toPolicySetVerdict(row),
     relationships: { 'policy-evaluation': toOne('policy-evaluations', row.evaluationId) },
-    links: { self: pathOf('policy-set-outcomes', row.id) },
+    links: { self: resourcePath('policy-set-outcomes', row.id) },
   }
 }

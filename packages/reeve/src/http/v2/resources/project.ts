@@ -1,61 +1,67 @@
 import type { v2 } from '@reeve/contract'
-import { projectPermissions, type SeenProject } from '../../../governance/index.ts'
+import { projectPermissions, type VisibleProject } from '../../../governance/index.ts'
 import type { Tables } from '../../../state/index.ts'
-import { pathOf, related, timeText, toMany, toOne } from './links.ts'
+import { resourcePath, relatedLink, formatTime, toMany, toOne } from './links.ts'
 
 export function projectResource(
   tables: Tables,
-  seen: SeenProject,
+  visible: VisibleProject,
   effectiveTagIds?: readonly string[],
 ): v2.Project {
-  const { project, rights } = seen
+  const { project, rights } = visible
   return {
     id: project.id,
     type: 'projects',
     attributes: {
-      ...everywhere(seen),
-      'workspace-count': tables.workspaces.countIn('project', project.id),
-      'team-count': tables.team_projects.countIn('project', project.id),
+      ...commonAttributes(visible),
+      'workspace-count': tables.workspaces.countByIndex('project', project.id),
+      'team-count': tables.team_projects.countByIndex('project', project.id),
       permissions: projectPermissions(rights),
     },
-    ...members(seen, effectiveTagIds),
+    ...relationshipsAndLinks(visible, effectiveTagIds),
   }
 }
 
-/** The answer to create has no counts, and of the permissions only one. */
-export function createdProjectResource(seen: SeenProject): v2.CreatedProject {
+/** Returns a project in the response of its creation: without counts, and with one permission. */
+export function createdProjectResource(visible: VisibleProject): v2.CreatedProject {
   return {
-    id: seen.project.id,
+    id: visible.project.id,
     type: 'projects',
-    attributes: { ...everywhere(seen), permissions: { 'can-update': seen.rights.update } },
-    ...members(seen),
+    attributes: {
+      ...commonAttributes(visible),
+      permissions: { 'can-update': visible.rights.update },
+    },
+    ...relationshipsAndLinks(visible),
   }
 }
 
-function everywhere({ project }: SeenProject) {
+function commonAttributes({ project }: VisibleProject) {
   return {
     name: project.name,
     description: project.description,
     'auto-destroy-activity-duration': project.autoDestroyActivityDuration,
-    'created-at': timeText(project.createdMs),
+    'created-at': formatTime(project.createdMs),
     'is-default': project.isDefault,
   }
 }
 
-function members({ project, organization }: SeenProject, effectiveTagIds?: readonly string[]) {
+function relationshipsAndLinks(
+  { project, organization }: VisibleProject,
+  effectiveTagIds?: readonly string[],
+) {
   const { id } = project
   return {
     relationships: {
       organization: {
         ...toOne('organizations', organization.name),
-        ...related('organizations', organization.name),
+        ...relatedLink('organizations', organization.name),
       },
-      'tag-bindings': related('projects', id, 'tag-bindings'),
+      'tag-bindings': relatedLink('projects', id, 'tag-bindings'),
       'effective-tag-bindings': {
-        ...related('projects', id, 'effective-tag-bindings'),
+        ...relatedLink('projects', id, 'effective-tag-bindings'),
         ...(effectiveTagIds === undefined ? {} : toMany('effective-tag-bindings', effectiveTagIds)),
       },
     },
-    links: { self: pathOf('projects', id) },
+    links: { self: resourcePath('projects', id) },
   }
 }

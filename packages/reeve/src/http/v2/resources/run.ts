@@ -1,33 +1,33 @@
 import { v2 } from '@reeve/contract'
 import {
-  applyOf,
-  checkOf,
-  findShownUser,
-  forceCancelMs,
+  toRunApply,
+  findPolicyCheck,
+  findPublicUser,
+  forceCancelAllowedMs,
   isConfirmable,
   isDiscardable,
   isRunCancelable,
-  logKey,
+  createLogKey,
   queuePosition,
-  stageOf,
-  suffixPart,
+  findTaskStage,
+  idSuffixOf,
   usernameOf,
   type GovernanceContext,
-  type SeenRun,
+  type VisibleRun,
 } from '../../../governance/index.ts'
 import type { StatusTimes } from '../../../model/index.ts'
-import { optionalTime, pathOf, timeText, toMany, toOne } from './links.ts'
-import { userResource } from './user.ts'
+import { formatOptionalTime, resourcePath, formatTime, toMany, toOne } from './links.ts'
+import { userResource } from './users.ts'
 
 export function runResource(
   { store, clock }: GovernanceContext,
-  { run, plan, rights }: SeenRun,
+  { run, plan, rights }: VisibleRun,
   callerId: string,
 ): v2.Run {
   const { tables } = store
   const { execution, configurationVersionId } = run
   const isWaiting = run.status === 'pending' && plan.bytes === null && execution === undefined
-  const forceCancelAtMs = forceCancelMs(run)
+  const forceCancelAtMs = forceCancelAllowedMs(run)
   const ids = (row: { readonly id: string } | undefined) => (row === undefined ? [] : [row.id])
   return {
     id: run.id,
@@ -35,7 +35,7 @@ export function runResource(
     attributes: {
       message: run.message,
       status: run.status,
-      'status-timestamps': timesOf(run.statusMs),
+      'status-timestamps': statusTimestamps(run.statusMs),
       source: run.source,
       'trigger-reason': execution?.trigger ?? 'manual',
       'commit-sha': run.commitSha,
@@ -50,19 +50,19 @@ export function runResource(
       'allow-config-generation': execution?.allowConfigGeneration ?? false,
       'position-in-queue': queuePosition(tables, run),
       'status-reason': execution?.reason ?? null,
-      'canceled-at': optionalTime(execution?.canceledMs ?? null),
-      'force-cancel-available-at': optionalTime(forceCancelAtMs),
+      'canceled-at': formatOptionalTime(execution?.canceledMs ?? null),
+      'force-cancel-available-at': formatOptionalTime(forceCancelAtMs),
       'target-addrs': run.targetAddresses,
       'replace-addrs': run.replaceAddresses,
       variables: run.variableNames.map((key) => ({ key })),
-      'created-at': timeText(run.createdMs),
+      'created-at': formatTime(run.createdMs),
       actions: {
         'is-cancelable': isRunCancelable(run),
         'is-confirmable': isConfirmable(run.status),
         'is-discardable': isDiscardable(run.status),
         'is-force-cancelable': forceCancelAtMs !== null && forceCancelAtMs <= clock.nowMs(),
       },
-      permissions: permissionsOf({ run, rights }, callerId),
+      permissions: runPermissions({ run, rights }, callerId),
     },
     relationships: {
       workspace: toOne('workspaces', run.workspaceId),
@@ -73,18 +73,18 @@ export function runResource(
           ? { data: null }
           : toOne('configuration-versions', configurationVersionId),
       'created-by': toOne('users', run.createdById),
-      'policy-checks': toMany('policy-checks', ids(checkOf(tables, run.id))),
-      'task-stages': toMany('task-stages', ids(stageOf(tables, run.id))),
+      'policy-checks': toMany('policy-checks', ids(findPolicyCheck(tables, run.id))),
+      'task-stages': toMany('task-stages', ids(findTaskStage(tables, run.id))),
     },
     links: {
-      self: pathOf('runs', run.id),
-      ...(isWaiting ? { 'plan-upload': pathOf('plans', plan.id, 'upload') } : {}),
+      self: resourcePath('runs', run.id),
+      ...(isWaiting ? { 'plan-upload': resourcePath('plans', plan.id, 'upload') } : {}),
     },
   }
 }
 
-function permissionsOf(
-  { run, rights }: Pick<SeenRun, 'run' | 'rights'>,
+function runPermissions(
+  { run, rights }: Pick<VisibleRun, 'run' | 'rights'>,
   callerId: string,
 ): v2.Run['attributes']['permissions'] {
   return {
@@ -99,22 +99,22 @@ function permissionsOf(
 }
 
 /** Returns the times at which the object entered its states. */
-export function timesOf(times: StatusTimes): Record<string, string> {
+export function statusTimestamps(times: StatusTimes): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(times).map(([name, ms]): [string, string] => [name, timeText(ms)]),
+    Object.entries(times).map(([name, ms]): [string, string] => [name, formatTime(ms)]),
   )
 }
 
 /** Dependencies of the URLs of logs of plans and applies. */
-export interface LogHost {
+export interface LogUrlDeps {
   readonly context: GovernanceContext
   /** Scheme and host as sent by the client. */
   readonly origin: string
 }
 
 export function planResource(
-  host: LogHost,
-  { plan, run }: Pick<SeenRun, 'plan' | 'run'>,
+  host: LogUrlDeps,
+  { plan, run }: Pick<VisibleRun, 'plan' | 'run'>,
 ): v2.RunPlan {
   const { counts } = plan
   const { execution } = run
@@ -123,7 +123,7 @@ export function planResource(
     type: 'plans',
     attributes: {
       status: plan.status,
-      'status-timestamps': timesOf(plan.statusMs),
+      'status-timestamps': statusTimestamps(plan.statusMs),
       'has-changes': plan.hasChanges,
       'resource-additions': counts.additions,
       'resource-changes': counts.changes,
@@ -134,21 +134,21 @@ export function planResource(
     },
     relationships: { run: toOne('runs', plan.runId) },
     links: {
-      self: pathOf('plans', plan.id),
-      'json-output': pathOf('plans', plan.id, 'json-output'),
+      self: resourcePath('plans', plan.id),
+      'json-output': resourcePath('plans', plan.id, 'json-output'),
       ...(plan.status === 'pending' && execution === undefined
-        ? { upload: pathOf('plans', plan.id, 'upload') }
+        ? { upload: resourcePath('plans', plan.id, 'upload') }
         : {}),
     },
   }
 }
 
-/** Returns the apply of a run; undefined if it is applied elsewhere. */
+/** Returns the apply of a run; undefined if another program applies it. */
 export function applyResource(
-  host: LogHost,
-  { run, plan }: Pick<SeenRun, 'plan' | 'run'>,
+  host: LogUrlDeps,
+  { run, plan }: Pick<VisibleRun, 'plan' | 'run'>,
 ): v2.RunApply | undefined {
-  const apply = applyOf(host.context.store.tables, run)
+  const apply = toRunApply(host.context.store.tables, run)
   if (apply === undefined) return undefined
   const { additions, changes, destructions, imports } =
     apply.status === 'finished' ? plan.counts : NOTHING_APPLIED
@@ -157,7 +157,7 @@ export function applyResource(
     type: 'applies',
     attributes: {
       status: apply.status,
-      'status-timestamps': timesOf(apply.statusMs),
+      'status-timestamps': statusTimestamps(apply.statusMs),
       'resource-additions': additions,
       'resource-changes': changes,
       'resource-destructions': destructions,
@@ -165,20 +165,20 @@ export function applyResource(
       'log-read-url': logUrl(host, run.id, 'apply'),
     },
     relationships: { run: toOne('runs', run.id) },
-    links: { self: pathOf('applies', apply.id) },
+    links: { self: resourcePath('applies', apply.id) },
   }
 }
 
 const NOTHING_APPLIED = { additions: 0, changes: 0, destructions: 0, imports: 0 }
 
-function logUrl({ context, origin }: LogHost, runId: string, phase: v2.RunPhaseName): string {
-  return `${origin}${pathOf('run-logs', logKey(context, { runId, phase }))}`
+function logUrl({ context, origin }: LogUrlDeps, runId: string, phase: v2.RunPhaseName): string {
+  return `${origin}${resourcePath('run-logs', createLogKey(context, { runId, phase }))}`
 }
 
 /**
  * Returns the events of a run: its creation, and each status with the time at which it was entered.
  */
-export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.RunEvent[] {
+export function runEventResources({ run }: Pick<VisibleRun, 'run'>): readonly v2.RunEvent[] {
   const { decision } = run
   return Object.entries(run.statusMs).map(([name, ms], at): v2.RunEvent => {
     const action = at === 0 ? 'created' : name.slice(0, -'-at'.length).replaceAll('-', '_')
@@ -192,7 +192,7 @@ export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.Ru
       attributes: {
         action,
         description: isDecision ? decision.comment : null,
-        'created-at': timeText(ms),
+        'created-at': formatTime(ms),
       },
       relationships: { actor: { data: actorId === null ? null : { id: actorId, type: 'users' } } },
     }
@@ -200,18 +200,18 @@ export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.Ru
 }
 
 /** Returns the suffix of the run's ID, with its last two characters incremented by the position. */
-function eventSuffix(runId: string, at: number): string {
-  const own = suffixPart(runId)
-  const digit = (of: number): string => v2.ID_ALPHABET.charAt(of % v2.ID_ALPHABET.length)
-  return `${own.slice(0, -2)}${digit(Math.floor(at / v2.ID_ALPHABET.length))}${digit(at)}`
+function eventSuffix(runId: string, position: number): string {
+  const suffix = idSuffixOf(runId)
+  const digit = (value: number): string => v2.ID_ALPHABET.charAt(value % v2.ID_ALPHABET.length)
+  return `${suffix.slice(0, -2)}${digit(Math.floor(position / v2.ID_ALPHABET.length))}${digit(position)}`
 }
 
 /**
  * Returns the creator of a run; the site administrator has no user record, and users may have been
  * deleted.
  */
-export function creatorResource(context: GovernanceContext, { run }: SeenRun): v2.User {
+export function creatorResource(context: GovernanceContext, { run }: VisibleRun): v2.User {
   const { createdById: id, createdByName: nameThen } = run
-  const username = usernameOf(context, { userId: id, nameThen })
-  return userResource(findShownUser(context, id) ?? { id, username, isServiceAccount: true })
+  const username = usernameOf(context, { userId: id, fallbackName: nameThen })
+  return userResource(findPublicUser(context, id) ?? { id, username, isServiceAccount: true })
 }

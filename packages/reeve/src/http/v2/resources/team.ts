@@ -2,14 +2,14 @@ import { v2 } from '@reeve/contract'
 import {
   teamPermissions,
   type GovernanceContext,
-  type SeenTeam,
+  type VisibleTeam,
 } from '../../../governance/index.ts'
-import { pathOf, related, toMany, toOne } from './links.ts'
+import { resourcePath, relatedLink, toMany, toOne } from './links.ts'
 
-export function teamResource({ store }: GovernanceContext, seen: SeenTeam): v2.Team {
-  const { team, organization, rights } = seen
-  const members = store.tables.team_memberships.rowsIn('team', team.id)
-  const held: ReadonlySet<string> = new Set(team.organizationAccess)
+export function teamResource({ store }: GovernanceContext, visible: VisibleTeam): v2.Team {
+  const { team, organization, rights } = visible
+  const members = store.tables.team_memberships.rowsByIndex('team', team.id)
+  const granted: ReadonlySet<string> = new Set(team.organizationAccess)
   return {
     id: team.id,
     type: 'teams',
@@ -20,7 +20,7 @@ export function teamResource({ store }: GovernanceContext, seen: SeenTeam): v2.T
       'allow-member-token-management': team.allowMemberTokenManagement,
       // One flag for each name of the contract.
       'organization-access': Object.fromEntries(
-        v2.ORGANIZATION_ACCESS.map((name) => [name, team.isOwners || held.has(name)]),
+        v2.ORGANIZATION_ACCESS.map((name) => [name, team.isOwners || granted.has(name)]),
       ) as v2.Team['attributes']['organization-access'],
       permissions: teamPermissions(rights),
     },
@@ -34,8 +34,8 @@ export function teamResource({ store }: GovernanceContext, seen: SeenTeam): v2.T
         'organization-memberships',
         members.map(({ membershipId }) => membershipId),
       ),
-      'authentication-token': related('teams', team.id, 'authentication-token'),
+      'authentication-token': relatedLink('teams', team.id, 'authentication-token'),
     },
-    links: { self: pathOf('teams', team.id) },
+    links: { self: resourcePath('teams', team.id) },
   }
 }

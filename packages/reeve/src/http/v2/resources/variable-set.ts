@@ -1,20 +1,20 @@
 import type { v2 } from '@reeve/contract'
 import {
-  setVariables,
+  listSetVariables,
   variableSetMembers,
-  type SeenVariableSet,
+  type VisibleVariableSet,
 } from '../../../governance/index.ts'
 import type { SetVariableRow, VariableFields } from '../../../model/index.ts'
 import type { Tables } from '../../../state/index.ts'
-import { pathOf, timeText, toMany, toOne } from './links.ts'
+import { resourcePath, formatTime, toMany, toOne } from './links.ts'
 
 export function variableSetResource(
   tables: Tables,
-  { set, organization }: SeenVariableSet,
+  { set, organization }: VisibleVariableSet,
 ): v2.VariableSet {
   const workspaces = variableSetMembers(tables, set.id, 'workspaces')
   const projects = variableSetMembers(tables, set.id, 'projects')
-  const variables = setVariables(tables, set.id).map(({ id }) => id)
+  const variables = listSetVariables(tables, set.id).map(({ id }) => id)
   return {
     id: set.id,
     type: 'varsets',
@@ -26,8 +26,8 @@ export function variableSetResource(
       'var-count': variables.length,
       'workspace-count': workspaces.length,
       'project-count': projects.length,
-      'created-at': timeText(set.createdMs),
-      'updated-at': timeText(set.updatedMs),
+      'created-at': formatTime(set.createdMs),
+      'updated-at': formatTime(set.updatedMs),
     },
     relationships: {
       organization: toOne('organizations', organization.name),
@@ -39,7 +39,7 @@ export function variableSetResource(
       workspaces: toMany('workspaces', workspaces),
       projects: toMany('projects', projects),
     },
-    links: { self: pathOf('varsets', set.id) },
+    links: { self: resourcePath('varsets', set.id) },
   }
 }
 
@@ -50,11 +50,11 @@ export function setVariableResource(variable: SetVariableRow): v2.VariableSetVar
     type: 'vars',
     attributes: variableAttributes(variable),
     relationships: { varset: toOne('varsets', variableSetId) },
-    links: { self: pathOf('varsets', variableSetId, 'relationships', 'vars', id) },
+    links: { self: resourcePath('varsets', variableSetId, 'relationships', 'vars', id) },
   }
 }
 
-/** A sensitive value is never shown. */
+/** Returns the attributes of a variable. Sensitive values are never returned. */
 export function variableAttributes(variable: VariableFields): v2.WorkspaceVariable['attributes'] {
   const { sensitive } = variable
   return {
@@ -65,6 +65,6 @@ export function variableAttributes(variable: VariableFields): v2.WorkspaceVariab
     hcl: variable.hcl,
     sensitive,
     'version-id': variable.versionId,
-    'created-at': timeText(variable.createdMs),
+    'created-at': formatTime(variable.createdMs),
   }
 }

@@ -1,46 +1,60 @@
 import type { v2 } from '@reeve/contract'
 import {
-  driftOf,
-  runsOf,
-  shownHolder,
-  tagsOf,
+  latestDrift,
+  summarizeRuns,
+  visibleLockHolder,
+  ownTags,
   workspacePermissions,
   type GovernanceContext,
-  type SeenWorkspace,
+  type VisibleWorkspace,
 } from '../../../governance/index.ts'
-import { optionalTime, pathOf, related, timeText, toMany, toOne } from './links.ts'
+import {
+  formatOptionalTime,
+  resourcePath,
+  relatedLink,
+  formatTime,
+  toMany,
+  toOne,
+} from './links.ts'
 
 export function workspaceResource(
   context: GovernanceContext,
-  seen: SeenWorkspace,
+  visible: VisibleWorkspace,
   effectiveTagIds?: readonly string[],
 ): v2.Workspace {
   return {
-    id: seen.workspace.id,
+    id: visible.workspace.id,
     type: 'workspaces',
-    attributes: attributesOf(context, seen),
-    relationships: relationshipsOf(context, seen, effectiveTagIds),
+    attributes: workspaceAttributes(context, visible),
+    relationships: workspaceRelationships(context, visible, effectiveTagIds),
     // The path by name, which is more readable.
-    links: { self: pathOf('organizations', seen.organization.name, 'workspaces', nameOf(seen)) },
+    links: {
+      self: resourcePath(
+        'organizations',
+        visible.organization.name,
+        'workspaces',
+        workspaceName(visible),
+      ),
+    },
   }
 }
 
-function nameOf({ workspace }: SeenWorkspace): string {
+function workspaceName({ workspace }: VisibleWorkspace): string {
   return workspace.name
 }
 
-function attributesOf(
+function workspaceAttributes(
   { store }: GovernanceContext,
-  { workspace, organization, rights }: SeenWorkspace,
+  { workspace, organization, rights }: VisibleWorkspace,
 ): v2.Workspace['attributes'] {
-  const runs = runsOf(store.tables, workspace.id)
+  const runs = summarizeRuns(store.tables, workspace.id)
   const { overwritesExecutionMode } = workspace
   return {
     name: workspace.name,
     description: workspace.description,
-    'created-at': timeText(workspace.createdMs),
-    'updated-at': timeText(workspace.updatedMs),
-    'latest-change-at': timeText(workspace.latestChangeMs),
+    'created-at': formatTime(workspace.createdMs),
+    'updated-at': formatTime(workspace.updatedMs),
+    'latest-change-at': formatTime(workspace.latestChangeMs),
     locked: workspace.lock !== null,
     'locked-reason': workspace.lock?.reason ?? null,
     'execution-mode': overwritesExecutionMode
@@ -48,7 +62,7 @@ function attributesOf(
       : organization.defaultExecutionMode,
     'auto-apply': workspace.autoApply,
     'auto-apply-run-trigger': workspace.autoApplyRunTrigger ?? false,
-    'auto-destroy-at': optionalTime(workspace.autoDestroyAtMs),
+    'auto-destroy-at': formatOptionalTime(workspace.autoDestroyAtMs),
     'auto-destroy-activity-duration': workspace.autoDestroyActivityDuration,
     'auto-destroy-status': workspace.autoDestroyStatus,
     'inherits-project-auto-destroy': workspace.inheritsProjectAutoDestroy,
@@ -65,7 +79,7 @@ function attributesOf(
     // Always true for runs that execute here; others have no log.
     'structured-run-output-enabled': true,
     // Tags without a value, for clients that predate values.
-    'tag-names': tagsOf(store.tables, workspace.id)
+    'tag-names': ownTags(store.tables, workspace.id)
       .filter(({ value }) => value === '')
       .map(({ key }) => key),
     'setting-overwrites': { 'execution-mode': overwritesExecutionMode },
@@ -76,32 +90,32 @@ function attributesOf(
 
 function driftStatus(
   tables: GovernanceContext['store']['tables'],
-  { id, driftCheckedMs }: SeenWorkspace['workspace'],
+  { id, driftCheckedMs }: VisibleWorkspace['workspace'],
 ): v2.Workspace['attributes']['drift-status'] {
-  // Lists of workspaces read no runs where there was no check.
-  const drift = driftCheckedMs === undefined ? null : driftOf(tables, id)
+  // Without a drift check no runs are read, which keeps lists of workspaces fast.
+  const drift = driftCheckedMs === undefined ? null : latestDrift(tables, id)
   if (drift === null) return null
   return drift.hasDrifted ? 'drifted' : 'none'
 }
 
-function relationshipsOf(
+function workspaceRelationships(
   context: GovernanceContext,
-  seen: SeenWorkspace,
+  visible: VisibleWorkspace,
   effectiveTagIds?: readonly string[],
 ): v2.Workspace['relationships'] {
-  const { id } = seen.workspace
-  const holder = shownHolder(context, seen)
-  const { currentRunId, latestRunId } = runsOf(context.store.tables, id)
+  const { id } = visible.workspace
+  const holder = visibleLockHolder(context, visible)
+  const { currentRunId, latestRunId } = summarizeRuns(context.store.tables, id)
   const run = (runId: string | null) => (runId === null ? { data: null } : toOne('runs', runId))
   return {
-    organization: toOne('organizations', seen.organization.name),
-    project: toOne('projects', seen.project.id),
+    organization: toOne('organizations', visible.organization.name),
+    project: toOne('projects', visible.project.id),
     'current-run': run(currentRunId),
     'latest-run': run(latestRunId),
     'locked-by': { data: holder === null ? null : { id: holder.byId, type: holder.byType } },
-    'tag-bindings': related('workspaces', id, 'tag-bindings'),
+    'tag-bindings': relatedLink('workspaces', id, 'tag-bindings'),
     'effective-tag-bindings': {
-      ...related('workspaces', id, 'effective-tag-bindings'),
+      ...relatedLink('workspaces', id, 'effective-tag-bindings'),
       ...(effectiveTagIds === undefined ? {} : toMany('effective-tag-bindings', effectiveTagIds)),
     },
   }

@@ -9,17 +9,17 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
  */
 const SIMPLE = /^[^\r\u0080-\uffff]*$/
 
-export function splitCharacters(text: string): readonly string[] {
+export function splitGraphemes(text: string): readonly string[] {
   if (SIMPLE.test(text)) return text.split('')
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-export function countCharacters(text: string): number {
-  return SIMPLE.test(text) ? text.length : splitCharacters(text).length
+export function countGraphemes(text: string): number {
+  return SIMPLE.test(text) ? text.length : splitGraphemes(text).length
 }
 
 /** The first graphemes, without scanning the rest. */
-export function takeCharacters(text: string, count: number): readonly string[] {
+export function takeGraphemes(text: string, count: number): readonly string[] {
   if (SIMPLE.test(text)) return text.slice(0, count).split('')
   const taken: string[] = []
   for (const { segment } of segmenter.segment(text)) {

@@ -14,7 +14,7 @@ const ASCII = /^[\0-\x7f]*$/
 
 function upperOf(character: string): string {
   const upper = character.toUpperCase()
-  return isOne(upper) ? upper : character
+  return isSingleCodePoint(upper) ? upper : character
 }
 
 /** Only `İ` has a lower case of two code points: the dot is dropped. */
@@ -23,7 +23,7 @@ function lowerOf(character: string): string {
   return first
 }
 
-function isOne(text: string): boolean {
+function isSingleCodePoint(text: string): boolean {
   return text.length === String.fromCodePoint(text.codePointAt(0) ?? 0).length
 }
 

@@ -1,21 +1,21 @@
 import { ok } from '@reeve/kit/result.ts'
-import type { FunctionDefinition, Meter } from '@reeve/hcl'
-import { text, texts, whole } from '../argument.ts'
-import { countCharacters, splitCharacters } from './character.ts'
-import { define, defineRest, pay, type Outcome } from '../define.ts'
+import type { FunctionDefinition, StepBudget } from '@reeve/hcl'
+import { text, strings, integer } from '../argument.ts'
+import { countGraphemes, splitGraphemes } from './character.ts'
+import { define, defineVariadic, chargeSteps, type FunctionResult } from '../define.ts'
 import { CLUSTER_CHARACTERS_PER_STEP, INDENT_SPACES_MAX } from '../limits.ts'
 import { toLower, toTitle, toUpper } from './letter-case.ts'
-import { checkedText } from './produced-text.ts'
+import { boundedString } from './produced-text.ts'
 
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   chomp: define([text('str')], ([str]) => ok(trimEnd(str, (one) => one === '\n' || one === '\r'))),
   endswith: define([text('str'), text('suffix')], ([str, suffix]) => ok(str.endsWith(suffix))),
   indent: define(
-    [whole('spaces', { min: 0, max: INDENT_SPACES_MAX }), text('str')],
+    [integer('spaces', { min: 0, max: INDENT_SPACES_MAX }), text('str')],
     ([spaces, str], meter) => indent(spaces, str, meter),
   ),
-  join: defineRest(
-    { parameters: [text('separator')], rest: texts('lists'), countMin: 1 },
+  join: defineVariadic(
+    { parameters: [text('separator')], rest: strings('lists'), countMin: 1 },
     ([separator], lists, meter) => join(separator, lists.flat(), meter),
   ),
   lower: define([text('str')], ([str]) => ok(toLower(str))),
@@ -28,19 +28,19 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   startswith: define([text('str'), text('prefix')], ([str, prefix]) => ok(str.startsWith(prefix))),
   strcontains: define([text('str'), text('substr')], ([str, substr]) => ok(str.includes(substr))),
   strlen: define([text('str')], ([str], meter) => {
-    const paid = payForCharacters(str, meter)
-    return paid.ok ? ok(countCharacters(str)) : paid
+    const paid = chargeGraphemes(str, meter)
+    return paid.ok ? ok(countGraphemes(str)) : paid
   }),
   strrev: define([text('str')], ([str], meter) => {
-    const paid = payForCharacters(str, meter)
-    return paid.ok ? ok(splitCharacters(str).toReversed().join('')) : paid
+    const paid = chargeGraphemes(str, meter)
+    return paid.ok ? ok(splitGraphemes(str).toReversed().join('')) : paid
   }),
   substr: define(
-    [text('str'), whole('offset'), whole('length')],
+    [text('str'), integer('offset'), integer('length')],
     ([str, offset, length], meter) => {
-      const paid = payForCharacters(str, meter)
+      const paid = chargeGraphemes(str, meter)
       if (!paid.ok) return paid
-      const characters = splitCharacters(str)
+      const characters = splitGraphemes(str)
       const start = Math.max(0, offset < 0 ? offset + characters.length : offset)
       return ok(characters.slice(start, length < 0 ? undefined : start + length).join(''))
     },
@@ -62,29 +62,29 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
 
 const SPACE = /^\p{White_Space}$/u
 
-function payForCharacters(str: string, meter: Meter) {
-  return pay(meter, str.length / CLUSTER_CHARACTERS_PER_STEP)
+function chargeGraphemes(str: string, meter: StepBudget) {
+  return chargeSteps(meter, str.length / CLUSTER_CHARACTERS_PER_STEP)
 }
 
 /** The first line is not indented, because it usually continues a line. */
-function indent(spaces: number, str: string, meter: Meter): Outcome {
+function indent(spaces: number, str: string, meter: StepBudget): FunctionResult {
   const lines = str.split('\n')
   const length = str.length + (lines.length - 1) * spaces
-  return checkedText(meter, length, () => lines.join(`\n${' '.repeat(spaces)}`))
+  return boundedString(meter, length, () => lines.join(`\n${' '.repeat(spaces)}`))
 }
 
-function join(separator: string, items: readonly string[], meter: Meter): Outcome {
+function join(separator: string, items: readonly string[], meter: StepBudget): FunctionResult {
   const ownLength = items.reduce((sum, one) => sum + one.length, 0)
   const length = ownLength + separator.length * Math.max(0, items.length - 1)
-  return checkedText(meter, length, () => items.join(separator))
+  return boundedString(meter, length, () => items.join(separator))
 }
 
 /** An empty search string matches before every character and at the end. */
 function replaceAll(
   str: string,
   { substr, by }: { readonly substr: string; readonly by: string },
-  meter: Meter,
-): Outcome {
+  meter: StepBudget,
+): FunctionResult {
   const pieces = substr === '' ? ['', ...str, ''] : str.split(substr)
   if (str === '' && substr === '') return ok(by)
   return join(by, pieces, meter)

@@ -1,29 +1,29 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { quoteText } from '@reeve/hcl'
 import { MONTHS, WEEKDAYS, type WallTime } from '@reeve/kit/calendar.ts'
-import { formatOffset, padded, localTime, type Moment } from './timestamp.ts'
+import { formatOffset, padNumber, localTime, type Moment } from './timestamp.ts'
 
 /** Quoted text, a run of one letter, or other characters. */
 const TOKEN = /'(?:[^']|'')*'|'|([a-zA-Z])\1*|[^a-zA-Z']+/g
 
 /** Formats a date: letters are fields, `'text'` is literal. An error continues after `format`. */
 export function formatDate(format: string, moment: Moment): Result<string, string> {
-  const face = localTime(moment)
+  const wallTime = localTime(moment)
   const parts: string[] = []
   for (const [token] of format.matchAll(TOKEN)) {
-    const part = formatToken(token, face, moment)
+    const part = formatToken(token, wallTime, moment)
     if (!part.ok) return part
     parts.push(part.value)
   }
   return ok(parts.join(''))
 }
 
-function formatToken(token: string, face: WallTime, moment: Moment): Result<string, string> {
+function formatToken(token: string, wallTime: WallTime, moment: Moment): Result<string, string> {
   if (token === "'") return err("has a ' without its closing '")
   if (token.startsWith("'")) return ok(unquote(token))
   if (!/^[a-zA-Z]/.test(token)) return ok(token)
   const write = WRITERS.get(token)
-  if (write !== undefined) return ok(write(face, moment))
+  if (write !== undefined) return ok(write(wallTime, moment))
   const known = [...WRITERS.keys()].filter((one) => one[0] === token[0])
   const wanted =
     known.length === 0 ? "quote letters that stand for themselves: 'text'" : known.join(', ')
@@ -44,25 +44,25 @@ const dayName = ({ weekday }: WallTime) => WEEKDAYS[weekday] ?? ''
 const halfDayHour = ({ hour }: WallTime) => hour % 12 || 12
 
 const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
-  ['YYYY', ({ year }) => padded(year, 4)],
-  ['YY', ({ year }) => padded(year % 100)],
+  ['YYYY', ({ year }) => padNumber(year, 4)],
+  ['YY', ({ year }) => padNumber(year % 100)],
   ['MMMM', monthName],
   ['MMM', (face) => monthName(face).slice(0, 3)],
-  ['MM', ({ month }) => padded(month)],
+  ['MM', ({ month }) => padNumber(month)],
   ['M', ({ month }) => String(month)],
-  ['DD', ({ day }) => padded(day)],
+  ['DD', ({ day }) => padNumber(day)],
   ['D', ({ day }) => String(day)],
   ['EEEE', dayName],
   ['EEE', (face) => dayName(face).slice(0, 3)],
-  ['hh', ({ hour }) => padded(hour)],
+  ['hh', ({ hour }) => padNumber(hour)],
   ['h', ({ hour }) => String(hour)],
-  ['HH', (face) => padded(halfDayHour(face))],
+  ['HH', (face) => padNumber(halfDayHour(face))],
   ['H', (face) => String(halfDayHour(face))],
   ['AA', ({ hour }) => (hour < 12 ? 'AM' : 'PM')],
   ['aa', ({ hour }) => (hour < 12 ? 'am' : 'pm')],
-  ['mm', ({ minute }) => padded(minute)],
+  ['mm', ({ minute }) => padNumber(minute)],
   ['m', ({ minute }) => String(minute)],
-  ['ss', ({ second }) => padded(second)],
+  ['ss', ({ second }) => padNumber(second)],
   ['s', ({ second }) => String(second)],
   ['ZZZZZ', (_, moment) => formatOffset(moment, ':')],
   ['ZZZZ', (_, moment) => formatOffset(moment, '')],

@@ -10,17 +10,17 @@ export interface Moment {
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))$/
 
-const WANTED = 'must be a time like "2006-01-02T15:04:05Z" (RFC 3339)'
+const TIMESTAMP_RULE = 'must be a time like "2006-01-02T15:04:05Z" (RFC 3339)'
 
 export function parseTimestamp(text: string): Result<Moment, string> {
   const match = RFC3339.exec(text)
-  if (match === null) return err(WANTED)
+  if (match === null) return err(TIMESTAMP_RULE)
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
     .slice(1, 7)
     .map(Number)
   const [, , , , , , , fraction = '', sign = '+', aheadHours = '0', aheadMinutes = '0'] = match
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month))
-    return err(`${WANTED}, but there is no such day`)
+    return err(`${TIMESTAMP_RULE}, but there is no such day`)
   if (
     hour > 23 ||
     minute > 59 ||
@@ -28,7 +28,7 @@ export function parseTimestamp(text: string): Result<Moment, string> {
     Number(aheadHours) > 24 ||
     Number(aheadMinutes) > 59
   )
-    return err(`${WANTED}, but there is no such time of day`)
+    return err(`${TIMESTAMP_RULE}, but there is no such time of day`)
   const offset = Number(aheadHours) * 60 + Number(aheadMinutes)
   const offsetMinutes = sign === '-' ? -offset : offset
   const local = dayStartMs(year, month, day) + ((hour * 60 + minute) * 60 + second) * 1000
@@ -47,8 +47,8 @@ export function localTime({ ms, offsetMinutes }: Moment): WallTime {
 export function formatTimestamp(moment: Moment): string | undefined {
   const { year, month, day, hour, minute, second } = localTime(moment)
   if (!(year >= 0 && year <= 9999)) return undefined
-  const date = [padded(year, 4), padded(month), padded(day)].join('-')
-  const time = [padded(hour), padded(minute), padded(second)].join(':')
+  const date = [padNumber(year, 4), padNumber(month), padNumber(day)].join('-')
+  const time = [padNumber(hour), padNumber(minute), padNumber(second)].join(':')
   return `${date}T${time}${moment.offsetMinutes === 0 ? 'Z' : formatOffset(moment, ':')}`
 }
 
@@ -56,9 +56,9 @@ export function formatTimestamp(moment: Moment): string | undefined {
 export function formatOffset({ offsetMinutes }: Moment, separator: string): string {
   const size = Math.abs(offsetMinutes)
   const sign = offsetMinutes < 0 ? '-' : '+'
-  return `${sign}${padded(Math.floor(size / 60))}${separator}${padded(size % 60)}`
+  return `${sign}${padNumber(Math.floor(size / 60))}${separator}${padNumber(size % 60)}`
 }
 
-export function padded(value: number, length = 2): string {
+export function padNumber(value: number, length = 2): string {
   return String(value).padStart(length, '0')
 }

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { ClassicLevel } from 'classic-level'
-import { crc32c, unmaskedCrc } from './crc32c.ts'
-import { Damage } from './damage.ts'
-import { inspectDatabase } from './inspect-database.ts'
-import { readManifest } from './manifest.ts'
-import { readRecordLog } from './record-log.ts'
-import { uncompressSnappy } from './snappy.ts'
-import { verifyTable } from './table-file.ts'
+import { CorruptFileError, crc32c, unmaskCrc } from './byte-reader.ts'
+import { verifyDatabase } from './verify-database.ts'
+import { readManifest, readRecordLog } from './record-log.ts'
+import { uncompressSnappy, verifyTable } from './table-file.ts'
 
 test('crc32c gives the published values', () => {
   const cases = [
@@ -26,7 +23,7 @@ test('crc32c gives the published values', () => {
 test('unmaskedCrc undoes the rotation and the shift', () => {
   const crc = 0xe3069283
   const masked = (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
-  assert.equal(unmaskedCrc(masked), crc)
+  assert.equal(unmaskCrc(masked), crc)
 })
 
 const compressed = [
@@ -63,7 +60,7 @@ const malformed = [
 ]
 for (const c of malformed) {
   test(`uncompressSnappy refuses ${c.name}`, () => {
-    assert.throws(() => uncompressSnappy(Uint8Array.from(c.bytes)), Damage)
+    assert.throws(() => uncompressSnappy(Uint8Array.from(c.bytes)), CorruptFileError)
   })
 }
 
@@ -74,7 +71,7 @@ test('a log is read record by record, also those longer than a block', () => {
   const end = readRecordLog(recordLog(written), (parts) => read.push(Buffer.concat(parts)))
   assert.deepEqual(read, written)
   const log = recordLog(written)
-  assert.deepEqual(end, { records: sizes.length, bytes: log.length, torn: false })
+  assert.deepEqual(end, { records: sizes.length, bytes: log.length, isTorn: false })
 })
 
 test('a log that was cut anywhere keeps the records before and is torn, not damaged', () => {
@@ -90,12 +87,12 @@ test('a last record with sectors that never reached the disk is torn, not damage
   log.fill(0, 4_096, 4_608)
   assert.deepEqual(
     readRecordLog(log, () => undefined),
-    { records: 1, bytes: 2_007, torn: true },
+    { records: 1, bytes: 2_007, isTorn: true },
   )
   log.fill(0, 2_007)
   assert.deepEqual(
     readRecordLog(log, () => undefined),
-    { records: 1, bytes: 2_007, torn: true },
+    { records: 1, bytes: 2_007, isTorn: true },
   )
 })
 
@@ -106,19 +103,19 @@ test('a changed byte in any record is damage', () => {
     if (inLengthOfLast.includes(at)) continue
     const changed = Buffer.from(log)
     changed[at] = (changed[at] ?? 0) ^ 0x10
-    assert.throws(() => readRecordLog(changed, () => undefined), Damage, `byte ${at}`)
+    assert.throws(() => readRecordLog(changed, () => undefined), CorruptFileError, `byte ${at}`)
   }
 })
 
 test('sectors of zeros are damage when later records prove they were written', () => {
   const log = recordLog([Buffer.alloc(1_000, 1), Buffer.alloc(40_000, 2), Buffer.alloc(40_000, 3)])
   log.fill(0, 512, 1_024)
-  assert.throws(() => readRecordLog(log, () => undefined), Damage)
+  assert.throws(() => readRecordLog(log, () => undefined), CorruptFileError)
 })
 
 test('any changed byte in a table of a real database is noticed', async (t) => {
   const folder = await aDatabase(t)
-  await inspectDatabase(folder, { skip: () => false, wal: { number: 0, bytes: 0 } })
+  await verifyDatabase(folder, { isSkipped: () => false, wal: { number: 0, bytes: 0 } })
   const names = await readdir(folder)
   const current = (await readFile(join(folder, 'CURRENT'), 'utf8')).trim()
   const manifest = readManifest(await readFile(join(folder, current)))
@@ -133,7 +130,8 @@ test('any changed byte in a table of a real database is noticed', async (t) => {
       // Between the handles and the closing mark of a table lie unused bytes.
       const changed = Buffer.from(file)
       changed[at] = (changed[at] ?? 0) ^ 0x40
-      if (!isPadding(file, at)) assert.throws(() => verifyTable(changed), Damage, `byte ${at}`)
+      if (!isPadding(file, at))
+        assert.throws(() => verifyTable(changed), CorruptFileError, `byte ${at}`)
     }
   }
 })
@@ -143,7 +141,7 @@ test('a table that is cut short is refused', async (t) => {
   const name = (await readdir(folder)).find((one) => one.endsWith('.ldb')) ?? ''
   const file = await readFile(join(folder, name))
   for (const length of [0, 1, 47, 48, file.length >> 1, file.length - 1]) {
-    assert.throws(() => verifyTable(file.subarray(0, length)), Damage)
+    assert.throws(() => verifyTable(file.subarray(0, length)), CorruptFileError)
   }
 })
 

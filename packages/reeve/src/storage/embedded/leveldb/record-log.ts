@@ -1,66 +1,64 @@
-import { uint32At } from './byte-reader.ts'
-import { crc32c, unmaskedCrc } from './crc32c.ts'
-import { Damage } from './damage.ts'
+import { ByteReader, CorruptFileError, crc32c, readUint32, unmaskCrc } from './byte-reader.ts'
 
 const BLOCK_BYTES = 32_768
 const HEADER_BYTES = 7
 const SECTOR_BYTES = 512
-/** A run of zeros shorter than this at a sector's edge may be real content. */
+/** Shorter runs of zeros at a sector boundary may be real content. */
 const ZERO_RUN_BYTES_MIN = 16
 
-const kinds = { full: 1, first: 2, middle: 3, last: 4 } as const
+const FRAGMENT_KINDS = { full: 1, first: 2, middle: 3, last: 4 } as const
 
 interface RecordLogEnd {
   readonly records: number
-  /** Where the last whole record ends. */
+  /** End of the last complete record. */
   readonly bytes: number
-  /** The file ends in a write that was cut short. */
-  readonly torn: boolean
+  /** True if the file ends in a partial write. */
+  readonly isTorn: boolean
 }
 
 /**
- * Reads a log file of the database (write-ahead log or manifest), handing the parts of each whole
- * record to `visit`.
- *
- * The database itself skips what it cannot read and goes on, so a flipped bit would silently lose
- * commits that were acknowledged. Here an unreadable spot is either a torn tail, the trace of a
- * write that a crash cut short and nobody was told about, and reading ends there; or it is Damage.
- * Every write is synced before the next one starts, so only the last record can be torn, and a torn
- * record is cut off by the end of the file or has sectors that never reached the disk (zeros).
+ * Reads a log file of the database (write-ahead log or manifest) and calls `visit` with the
+ * fragments of each complete record. LevelDB itself skips unreadable records, so a flipped bit
+ * would silently lose acknowledged commits. Here an unreadable position is either a torn tail,
+ * which an interrupted and never acknowledged write left, and reading ends there; or it is damage.
+ * Every write is synced before the next one starts, so only the last record can be torn: it is cut
+ * off by the end of the file or contains sectors that never reached the disk (zeros).
  */
 export function readRecordLog(
   file: Uint8Array,
   visit: (parts: readonly Uint8Array[]) => void,
 ): RecordLogEnd {
-  let at = 0
+  let offset = 0
   let records = 0
-  let bytes = 0
+  let recordsEnd = 0
   let parts: Uint8Array[] = []
   while (true) {
-    at = skipTrailer(at)
-    const fragment = readFragment(file, at)
+    offset = skipTrailer(offset)
+    const fragment = readFragment(file, offset)
     if (fragment.state === 'end') {
-      return { records, bytes, torn: at < file.length || parts.length > 0 }
+      return { records, bytes: recordsEnd, isTorn: offset < file.length || parts.length > 0 }
     }
     if (fragment.state === 'bad') {
-      assertTorn(file, at, fragment.why)
-      return { records, bytes, torn: true }
+      assertTorn(file, offset, fragment.why)
+      return { records, bytes: recordsEnd, isTorn: true }
     }
-    const starts = fragment.kind === kinds.full || fragment.kind === kinds.first
-    if (starts !== (parts.length === 0)) throw new Damage(at, 'a record is incomplete')
+    const startsRecord =
+      fragment.kind === FRAGMENT_KINDS.full || fragment.kind === FRAGMENT_KINDS.first
+    if (startsRecord !== (parts.length === 0))
+      throw new CorruptFileError(offset, 'a record is incomplete')
     parts.push(fragment.bytes)
-    at = fragment.next
-    if (fragment.kind !== kinds.full && fragment.kind !== kinds.last) continue
+    offset = fragment.next
+    if (fragment.kind !== FRAGMENT_KINDS.full && fragment.kind !== FRAGMENT_KINDS.last) continue
     visit(parts)
     records++
-    bytes = at
+    recordsEnd = offset
     parts = []
   }
 }
 
 /**
- * The same for a file that is known to be damaged: hands on every record that is whole, wherever it
- * stands, and calls `onDamage` for each unreadable spot.
+ * Reads a damaged log file: calls `visit` for every complete record and `onDamage` for each
+ * unreadable position.
  */
 export function salvageRecordLog(
   file: Uint8Array,
@@ -68,23 +66,23 @@ export function salvageRecordLog(
   onDamage: (offset: number, what: string) => void,
 ): void {
   let parts: Uint8Array[] = []
-  for (let at = 0; ;) {
-    at = skipTrailer(at)
-    const fragment = readFragment(file, at)
+  for (let offset = 0; ;) {
+    offset = skipTrailer(offset)
+    const fragment = readFragment(file, offset)
     if (fragment.state === 'end') return
     if (fragment.state === 'bad') {
-      onDamage(at, fragment.why)
+      onDamage(offset, fragment.why)
       parts = []
-      // Its length may be what is damaged: the next block begins with a fragment for sure.
-      at = blockEnd(at)
+      // Its length field may be damaged, but the next block always starts with a fragment.
+      offset = blockEnd(offset)
       continue
     }
     const { kind, bytes, next } = fragment
-    at = next
-    if (kind === kinds.full || kind === kinds.first) parts = []
-    else if (parts.length === 0) continue // of a record whose beginning is unreadable
+    offset = next
+    if (kind === FRAGMENT_KINDS.full || kind === FRAGMENT_KINDS.first) parts = []
+    else if (parts.length === 0) continue // its first fragment is unreadable
     parts.push(bytes)
-    if (kind !== kinds.full && kind !== kinds.last) continue
+    if (kind !== FRAGMENT_KINDS.full && kind !== FRAGMENT_KINDS.last) continue
     visit(parts)
     parts = []
   }
@@ -100,7 +98,7 @@ type Fragment =
   | { readonly state: 'end' }
   | { readonly state: 'bad'; readonly why: string; readonly next: number }
 
-/** One physical record. `next` of a bad one is where the next starts if its length is right. */
+/** Reads one fragment. `next` of a bad one is the offset of the next if its length is correct. */
 function readFragment(file: Uint8Array, at: number): Fragment {
   if (at + HEADER_BYTES > file.length) return { state: 'end' }
   const length = (file[at + 4] ?? 0) | ((file[at + 5] ?? 0) << 8)
@@ -109,42 +107,43 @@ function readFragment(file: Uint8Array, at: number): Fragment {
   if (kind === 0 && length === 0) return { state: 'bad', why: 'an empty record', next: at }
   if (next > blockEnd(at)) return { state: 'bad', why: 'an impossible record length', next: at }
   if (next > file.length) return { state: 'end' }
-  if (crc32c(file, at + 6, next) !== unmaskedCrc(uint32At(file, at))) {
+  if (crc32c(file, at + 6, next) !== unmaskCrc(readUint32(file, at))) {
     return { state: 'bad', why: 'a checksum does not match', next }
   }
-  if (kind > kinds.last) return { state: 'bad', why: 'an unknown kind of record', next }
+  if (kind > FRAGMENT_KINDS.last) return { state: 'bad', why: 'an unknown kind of record', next }
   return { state: 'whole', kind, bytes: file.subarray(at + HEADER_BYTES, next), next }
 }
 
-function assertTorn(file: Uint8Array, badAt: number, why: string): void {
-  if (laterRecordStarts(file, badAt)) throw new Damage(badAt, `${why}, and later records follow`)
-  if (!hasUnwrittenSector(file, badAt)) throw new Damage(badAt, why)
+function assertTorn(file: Uint8Array, badOffset: number, reason: string): void {
+  if (hasLaterRecord(file, badOffset))
+    throw new CorruptFileError(badOffset, `${reason}, and later records follow`)
+  if (!hasUnwrittenSector(file, badOffset)) throw new CorruptFileError(badOffset, reason)
 }
 
-/** A record that starts later proves that the bad one was once whole: it was synced first. */
-function laterRecordStarts(file: Uint8Array, badAt: number): boolean {
-  const bad = readFragment(file, badAt)
-  const resume = bad.state === 'bad' && bad.next > badAt ? [skipTrailer(bad.next)] : []
+/** A later record proves that the bad one was once complete: it was synced first. */
+function hasLaterRecord(file: Uint8Array, badOffset: number): boolean {
+  const bad = readFragment(file, badOffset)
+  const nextOffsets = bad.state === 'bad' && bad.next > badOffset ? [skipTrailer(bad.next)] : []
   return (
-    resume.some((at) => blockHasStart(file, at)) ||
-    blocksAfter(file, badAt).some((at) => blockHasStart(file, at))
+    nextOffsets.some((at) => blockStartsRecord(file, at)) ||
+    blockStartsAfter(file, badOffset).some((at) => blockStartsRecord(file, at))
   )
 }
 
-function blocksAfter(file: Uint8Array, at: number): number[] {
+function blockStartsAfter(file: Uint8Array, at: number): number[] {
   const starts: number[] = []
   for (let start = blockEnd(at); start < file.length; start += BLOCK_BYTES) starts.push(start)
   return starts
 }
 
-/** Whether a sound record begins between `from` and the end of its block. */
-function blockHasStart(file: Uint8Array, from: number): boolean {
+/** True if an intact record starts between `from` and the end of its block. */
+function blockStartsRecord(file: Uint8Array, from: number): boolean {
   const end = blockEnd(from)
   let at = from
   while (at + HEADER_BYTES <= end) {
     const fragment = readFragment(file, at)
     if (fragment.state !== 'whole') return false
-    if (fragment.kind === kinds.full || fragment.kind === kinds.first) return true
+    if (fragment.kind === FRAGMENT_KINDS.full || fragment.kind === FRAGMENT_KINDS.first) return true
     at = fragment.next
   }
   return false
@@ -153,8 +152,8 @@ function blockHasStart(file: Uint8Array, from: number): boolean {
 function hasUnwrittenSector(file: Uint8Array, from: number): boolean {
   for (let at = from; at < file.length;) {
     const end = Math.min(file.length, (Math.floor(at / SECTOR_BYTES) + 1) * SECTOR_BYTES)
-    const long = end - at >= ZERO_RUN_BYTES_MIN || end - at === file.length - from
-    if (long && file.subarray(at, end).every((byte) => byte === 0)) return true
+    const isLongEnough = end - at >= ZERO_RUN_BYTES_MIN || end - at === file.length - from
+    if (isLongEnough && file.subarray(at, end).every((byte) => byte === 0)) return true
     at = end
   }
   return false
@@ -167,4 +166,80 @@ function skipTrailer(at: number): number {
 
 function blockEnd(at: number): number {
   return (Math.floor(at / BLOCK_BYTES) + 1) * BLOCK_BYTES
+}
+
+/** Files of the database as listed in its manifest. */
+export interface Manifest {
+  /** Oldest relevant write-ahead log. It exists from the moment it is named here. */
+  readonly oldestWal: number
+  readonly tables: ReadonlyMap<number, TableEntry>
+}
+
+export interface TableEntry {
+  readonly number: number
+  readonly bytes: number
+  /** First and last key, as the engine wrote them. */
+  readonly firstKey: string
+  readonly lastKey: string
+}
+
+/** Reads the manifest, a log of edits whose sum is the current state. */
+export function readManifest(file: Uint8Array): Manifest {
+  const edits: ManifestState = { tables: new Map(), oldestWal: undefined }
+  readRecordLog(file, (parts) => applyEdit(new ByteReader(Buffer.concat(parts)), edits))
+  if (edits.oldestWal === undefined) throw new CorruptFileError(0, 'the manifest is empty')
+  return { oldestWal: edits.oldestWal, tables: edits.tables }
+}
+
+interface ManifestState {
+  readonly tables: Map<number, TableEntry>
+  oldestWal: number | undefined
+}
+
+const FIELD_TAGS = {
+  comparator: 1,
+  walNumber: 2,
+  nextFile: 3,
+  lastSequence: 4,
+  compactionPointer: 5,
+  deletedTable: 6,
+  newTable: 7,
+  previousWal: 9,
+} as const
+
+function applyEdit(edit: ByteReader, edits: ManifestState): void {
+  const added: TableEntry[] = []
+  while (!edit.isAtEnd) {
+    const tag = edit.readVarint()
+    if (tag === FIELD_TAGS.walNumber) edits.oldestWal = edit.readVarint()
+    else if (tag === FIELD_TAGS.newTable) added.push(readTableEntry(edit))
+    else if (tag === FIELD_TAGS.deletedTable) {
+      edit.readVarint()
+      edits.tables.delete(edit.readVarint())
+    } else skipField(tag, edit)
+  }
+  // A table that moves between levels is deleted and added in one edit, in either order.
+  for (const table of added) edits.tables.set(table.number, table)
+}
+
+function readTableEntry(edit: ByteReader): TableEntry {
+  edit.readVarint()
+  const number = edit.readVarint()
+  const bytes = edit.readVarint()
+  return { number, bytes, firstKey: userKey(edit.readSized()), lastKey: userKey(edit.readSized()) }
+}
+
+/** The database appends eight bytes (sequence and kind) to every key. */
+function userKey(internal: Uint8Array): string {
+  return Buffer.from(internal.subarray(0, Math.max(0, internal.length - 8))).toString('utf8')
+}
+
+function skipField(tag: number, edit: ByteReader): void {
+  if (tag === FIELD_TAGS.comparator) edit.readSized()
+  else if (tag === FIELD_TAGS.nextFile || tag === FIELD_TAGS.lastSequence) edit.readVarint()
+  else if (tag === FIELD_TAGS.previousWal) edit.readVarint()
+  else if (tag === FIELD_TAGS.compactionPointer) {
+    edit.readVarint()
+    edit.readSized()
+  } else throw new CorruptFileError(edit.offset, 'the manifest has an unknown field')
 }

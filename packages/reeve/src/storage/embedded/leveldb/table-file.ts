@@ -1,7 +1,4 @@
-import { ByteReader, uint32At } from './byte-reader.ts'
-import { crc32c, unmaskedCrc } from './crc32c.ts'
-import { Damage } from './damage.ts'
-import { uncompressSnappy } from './snappy.ts'
+import { ByteReader, CorruptFileError, crc32c, readUint32, unmaskCrc } from './byte-reader.ts'
 
 const FOOTER_BYTES = 48
 const TRAILER_BYTES = 5
@@ -10,25 +7,25 @@ const KEY_TRAILER_BYTES = 8
 const MAGIC = Buffer.from('57fb808b247547db', 'hex')
 
 /**
- * Checks every byte of a table file against its checksums. The database does not: it reads blocks
- * unchecked, and a damaged block can make rows vanish without an error.
+ * Verifies the checksums of a table file. LevelDB reads blocks unchecked, and a damaged block can
+ * make rows disappear without an error.
  */
 export function verifyTable(file: Uint8Array): void {
-  if (file.length < FOOTER_BYTES) throw new Damage(0, 'the file is too short')
-  const footerAt = file.length - FOOTER_BYTES
+  if (file.length < FOOTER_BYTES) throw new CorruptFileError(0, 'the file is too short')
+  const footerOffset = file.length - FOOTER_BYTES
   if (!MAGIC.equals(file.subarray(file.length - MAGIC.length))) {
-    throw new Damage(footerAt, 'the file does not end as a table does')
+    throw new CorruptFileError(footerOffset, 'the file does not end as a table does')
   }
-  const footer = new ByteReader(file, footerAt, file.length - MAGIC.length)
+  const footer = new ByteReader(file, footerOffset, file.length - MAGIC.length)
   const metaIndex = readHandle(footer)
   const index = readHandle(footer)
-  const indexBlock = contentOf(file, index)
+  const indexBlock = readBlock(file, index)
   const dataEnd = verifyDataBlocks(file, indexBlock)
-  // What lies between the data and the meta index is the filter, one block.
+  // The gap between data and meta index is the filter block.
   if (metaIndex.offset > dataEnd) verifyBlock(file, handleBetween(dataEnd, metaIndex.offset))
   verifyBlock(file, metaIndex)
-  if (endOf(metaIndex) !== index.offset || endOf(index) !== footerAt) {
-    throw new Damage(footerAt, 'the blocks do not fill the file')
+  if (blockEndOffset(metaIndex) !== index.offset || blockEndOffset(index) !== footerOffset) {
+    throw new CorruptFileError(footerOffset, 'the blocks do not fill the file')
   }
 }
 
@@ -42,46 +39,46 @@ export interface KeyVersion {
 }
 
 /**
- * The content of the blocks of a table that are sound, block by block. Calls `onDamage` for each of
- * the others; without its index nothing of a table can be found.
+ * Yields the content of the intact blocks of a table. Calls `onDamage` for each damaged one;
+ * without its index no block of a table can be found.
  */
 export function* salvageTable(
   file: Uint8Array,
-  onDamage: (damage: Damage) => void,
+  onDamage: (damage: CorruptFileError) => void,
 ): Generator<KeyVersion> {
-  let handles: readonly Handle[] = []
+  let handles: readonly BlockHandle[] = []
   try {
-    if (file.length < FOOTER_BYTES) throw new Damage(0, 'the file is too short')
+    if (file.length < FOOTER_BYTES) throw new CorruptFileError(0, 'the file is too short')
     const footer = new ByteReader(file, file.length - FOOTER_BYTES, file.length - MAGIC.length)
     readHandle(footer)
-    handles = [...handlesIn(contentOf(file, readHandle(footer)))]
+    handles = [...decodeHandles(readBlock(file, readHandle(footer)))]
   } catch (thrown) {
-    if (!(thrown instanceof Damage)) throw thrown
+    if (!(thrown instanceof CorruptFileError)) throw thrown
     onDamage(thrown)
   }
   for (const handle of handles)
     try {
-      yield* versionsIn(contentOf(file, handle))
+      yield* decodeVersions(readBlock(file, handle))
     } catch (thrown) {
-      if (!(thrown instanceof Damage)) throw thrown
-      onDamage(new Damage(handle.offset, thrown.message))
+      if (!(thrown instanceof CorruptFileError)) throw thrown
+      onDamage(new CorruptFileError(handle.offset, thrown.message))
     }
 }
 
-/** The keys of a data block: each shares its beginning with the one before. */
-function versionsIn(block: Uint8Array): KeyVersion[] {
+/** Decodes the keys of a data block, each of which shares a prefix with the previous one. */
+function decodeVersions(block: Uint8Array): KeyVersion[] {
   const versions: KeyVersion[] = []
-  let before = Buffer.alloc(0)
-  for (const { shared, key, value } of entriesIn(block)) {
-    before = Buffer.concat([before.subarray(0, shared), key])
-    versions.push(toVersion(before, value))
+  let previousKey = Buffer.alloc(0)
+  for (const { shared, key, value } of decodeBlockEntries(block)) {
+    previousKey = Buffer.concat([previousKey.subarray(0, shared), key])
+    versions.push(toVersion(previousKey, value))
   }
   return versions
 }
 
 function toVersion(internal: Buffer, value: Uint8Array): KeyVersion {
   const end = internal.length - KEY_TRAILER_BYTES
-  if (end < 0) throw new Damage(0, 'a key is too short')
+  if (end < 0) throw new CorruptFileError(0, 'a key is too short')
   const low = internal.readUInt32LE(end)
   const sequence = Math.floor(low / 256) + internal.readUInt32LE(end + 4) * 2 ** 24
   const isDeleted = (low & 0xff) === 0
@@ -92,7 +89,7 @@ function toVersion(internal: Buffer, value: Uint8Array): KeyVersion {
   }
 }
 
-interface Handle {
+interface BlockHandle {
   readonly offset: number
   readonly size: number
 }
@@ -100,67 +97,121 @@ interface Handle {
 /** Data blocks lie one after the other from the start. Returns where they end. */
 function verifyDataBlocks(file: Uint8Array, indexBlock: Uint8Array): number {
   let end = 0
-  for (const handle of handlesIn(indexBlock)) {
-    if (handle.offset !== end) throw new Damage(end, 'a block is missing from the index')
+  for (const handle of decodeHandles(indexBlock)) {
+    if (handle.offset !== end) throw new CorruptFileError(end, 'a block is missing from the index')
     verifyBlock(file, handle)
-    end = endOf(handle)
+    end = blockEndOffset(handle)
   }
   return end
 }
 
 /** An index block's values are the handles of the data blocks, in order. */
-function* handlesIn(block: Uint8Array): Generator<Handle> {
-  for (const { value } of entriesIn(block)) {
+function* decodeHandles(block: Uint8Array): Generator<BlockHandle> {
+  for (const { value } of decodeBlockEntries(block)) {
     const reader = new ByteReader(value)
     yield readHandle(reader)
-    if (!reader.done) throw new Damage(reader.at, 'an index block is malformed')
+    if (!reader.isAtEnd) throw new CorruptFileError(reader.offset, 'an index block is malformed')
   }
 }
 
 /** Keys (without what they share with the one before) and values of a block. */
-function* entriesIn(block: Uint8Array) {
-  if (block.length < 4) throw new Damage(0, 'a block is too short')
-  const restarts = uint32At(block, block.length - 4)
+function* decodeBlockEntries(block: Uint8Array) {
+  if (block.length < 4) throw new CorruptFileError(0, 'a block is too short')
+  const restarts = readUint32(block, block.length - 4)
   const end = block.length - 4 - restarts * 4
-  if (end < 0) throw new Damage(0, 'a block is malformed')
+  if (end < 0) throw new CorruptFileError(0, 'a block is malformed')
   const reader = new ByteReader(block, 0, end)
-  while (!reader.done) {
-    const shared = reader.varint()
-    const keyBytes = reader.varint()
-    const valueBytes = reader.varint()
-    yield { shared, key: reader.take(keyBytes), value: reader.take(valueBytes) }
+  while (!reader.isAtEnd) {
+    const shared = reader.readVarint()
+    const keyBytes = reader.readVarint()
+    const valueBytes = reader.readVarint()
+    yield { shared, key: reader.readBytes(keyBytes), value: reader.readBytes(valueBytes) }
   }
 }
 
-function contentOf(file: Uint8Array, handle: Handle): Uint8Array {
+function readBlock(file: Uint8Array, handle: BlockHandle): Uint8Array {
   verifyBlock(file, handle)
   const content = file.subarray(handle.offset, handle.offset + handle.size)
   const compression = file[handle.offset + handle.size]
   if (compression === 0) return content
   if (compression === 1) return uncompressSnappy(content)
-  throw new Damage(handle.offset, 'a block is compressed in an unknown way')
+  throw new CorruptFileError(handle.offset, 'a block is compressed in an unknown way')
 }
 
 /** A block is followed by one byte for its compression and a checksum over both. */
-function verifyBlock(file: Uint8Array, handle: Handle): void {
-  const crcAt = handle.offset + handle.size + 1
-  if (handle.size < 0 || crcAt + 4 > file.length) {
-    throw new Damage(handle.offset, 'a block reaches past the end of the file')
+function verifyBlock(file: Uint8Array, handle: BlockHandle): void {
+  const crcOffset = handle.offset + handle.size + 1
+  if (handle.size < 0 || crcOffset + 4 > file.length) {
+    throw new CorruptFileError(handle.offset, 'a block reaches past the end of the file')
   }
-  if (crc32c(file, handle.offset, crcAt) !== unmaskedCrc(uint32At(file, crcAt))) {
-    throw new Damage(handle.offset, 'a checksum does not match')
+  if (crc32c(file, handle.offset, crcOffset) !== unmaskCrc(readUint32(file, crcOffset))) {
+    throw new CorruptFileError(handle.offset, 'a checksum does not match')
   }
 }
 
-function readHandle(reader: ByteReader): Handle {
-  const offset = reader.varint()
-  return { offset, size: reader.varint() }
+function readHandle(reader: ByteReader): BlockHandle {
+  const offset = reader.readVarint()
+  return { offset, size: reader.readVarint() }
 }
 
-function handleBetween(start: number, end: number): Handle {
+function handleBetween(start: number, end: number): BlockHandle {
   return { offset: start, size: end - start - TRAILER_BYTES }
 }
 
-function endOf(handle: Handle): number {
+function blockEndOffset(handle: BlockHandle): number {
   return handle.offset + handle.size + TRAILER_BYTES
+}
+
+/** Limit of the decompressed size; a larger index block would cover more than a table can hold. */
+const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
+
+/** Decompresses one block (Snappy raw format). */
+export function uncompressSnappy(input: Uint8Array): Uint8Array {
+  const reader = new ByteReader(input)
+  const length = reader.readVarint()
+  // Three bytes of input can make at most 64 of output.
+  if (length > OUTPUT_BYTES_MAX || length > input.length * 64) {
+    throw new CorruptFileError(0, 'a compressed block claims an impossible length')
+  }
+  const output = Buffer.alloc(length)
+  let at = 0
+  while (!reader.isAtEnd) at = readElement(reader, output, at)
+  if (at !== length) throw new CorruptFileError(reader.offset, 'a compressed block ends too early')
+  return output
+}
+
+/** One element: literal bytes, or a copy of earlier output. Returns the new output position. */
+function readElement(reader: ByteReader, output: Buffer, outputOffset: number): number {
+  const tag = readLittleEndian(reader, 1)
+  const kind = tag & 3
+  if (kind === 0) return readLiteral(reader, output, { at: outputOffset, tag })
+  const length = kind === 1 ? ((tag >>> 2) & 7) + 4 : (tag >>> 2) + 1
+  const offset =
+    kind === 1
+      ? ((tag >>> 5) << 8) | readLittleEndian(reader, 1)
+      : readLittleEndian(reader, kind === 2 ? 2 : 4)
+  if (offset === 0 || offset > outputOffset || outputOffset + length > output.length) {
+    throw new CorruptFileError(reader.offset, 'a compressed block refers outside itself')
+  }
+  // Source and target may overlap, which encodes runs, so bytes are copied one by one.
+  for (let i = 0; i < length; i++) output[outputOffset + i] = output[outputOffset + i - offset] ?? 0
+  return outputOffset + length
+}
+
+function readLiteral(
+  reader: ByteReader,
+  output: Buffer,
+  { at, tag }: { at: number; tag: number },
+): number {
+  const tagLength = tag >>> 2
+  const length = (tagLength < 60 ? tagLength : readLittleEndian(reader, tagLength - 59)) + 1
+  if (at + length > output.length) {
+    throw new CorruptFileError(reader.offset, 'a compressed block is longer than it claims')
+  }
+  output.set(reader.readBytes(length), at)
+  return at + length
+}
+
+function readLittleEndian(reader: ByteReader, bytes: number): number {
+  return reader.readBytes(bytes).reduceRight((value, byte) => value * 256 + byte, 0)
 }

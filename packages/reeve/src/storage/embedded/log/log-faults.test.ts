@@ -8,14 +8,14 @@ import { aNamespace, write } from '../../../../test/build/store.ts'
 import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { Store } from '../../../state/index.ts'
-import { openEmbeddedEngine, type EmbeddedOptions } from '../open-embedded-engine.ts'
+import { openEmbeddedEngine, type EmbeddedEngineOptions } from '../open-embedded-engine.ts'
 
 const COMMITS = 12
 /** So small that the commits need several files. */
 const FILE_BYTES = 512
 
-async function openStore(directory: string, options: EmbeddedOptions = {}): Promise<Store> {
-  const engine = await openEmbeddedEngine(directory, { fileBytesMax: FILE_BYTES, ...options })
+async function openStore(directory: string, options: EmbeddedEngineOptions = {}): Promise<Store> {
+  const engine = await openEmbeddedEngine(directory, { segmentBytesMax: FILE_BYTES, ...options })
   return await Store.open({ engine, clock: new SimulatedClock() })
 }
 
@@ -84,7 +84,7 @@ for (const point of ['before', 'half', 'after'] satisfies FaultPoint[])
     for (let failAt = 0; failAt < COMMITS + 9; failAt += 3) {
       const directory = await emptyDirectory(t)
       const disk = faultyLogDisk(failAt, point, 'ENOSPC')
-      const engine = await openEmbeddedEngine(directory, { fileBytesMax: FILE_BYTES, disk })
+      const engine = await openEmbeddedEngine(directory, { segmentBytesMax: FILE_BYTES, disk })
       const store = await Store.open({ engine, clock: new SimulatedClock() })
       const acknowledged: string[] = []
       for (let i = 0; i < COMMITS; i++) {
@@ -113,7 +113,7 @@ for (const point of ['before', 'half', 'after'] satisfies FaultPoint[])
 
 test('log faults: a torn tail is reported with its length and index', async (t) => {
   const directory = await emptyDirectory(t)
-  const store = await openStore(directory, { fileBytesMax: 1024 * 1024 })
+  const store = await openStore(directory, { segmentBytesMax: 1024 * 1024 })
   await write(store, [aNamespace('web')]).durable
   await store.close()
   const [file = ''] = await readdir(join(directory, 'log'))
@@ -124,12 +124,12 @@ test('log faults: a torn tail is reported with its length and index', async (t) 
   const warn = (fields: object, message: string): void => {
     warnings.push(`${JSON.stringify(fields)} ${message}`)
   }
-  const again = await openStore(directory, { log: { warn } })
+  const again = await openStore(directory, { storageLog: { warn } })
   assert.equal((await stat(path)).size, size)
   assert.equal(warnings.length, 1)
   assert.match(warnings[0] ?? '', /"bytes":17,"index":1.*cut 17 bytes behind index 1 /)
   await again.close()
-  const quiet = await openStore(directory, { log: { warn } })
+  const quiet = await openStore(directory, { storageLog: { warn } })
   assert.equal(warnings.length, 1, 'a whole log is nothing to report')
   await quiet.close()
 })

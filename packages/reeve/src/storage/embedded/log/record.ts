@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib'
-import type { BlobChange, LogEntry, NewLogEntry } from '../../../state/index.ts'
-import { escapeText, needsEscape, unescapeText } from '../text-escape.ts'
-import { ChunkedBytes } from './chunked-bytes.ts'
+import { releaseBytes } from '@reeve/kit/bytes.ts'
+import { UTF8_BYTES_PER_UNIT_MAX } from '@reeve/kit/string-chunks.ts'
+import type { BlobChange, LogEntry, AppendEntry } from '../../../state/index.ts'
+import { escapeText, needsEscape, unescapeText } from '../../text-escape.ts'
 
 /**
  * One append as it stands in a log file: all of its entries, or, when its checksum does not match,
@@ -14,136 +15,255 @@ import { ChunkedBytes } from './chunked-bytes.ts'
  * The checksum covers all that follows it and begins with the salt of the file: whoever writes
  * blobs cannot write something that looks like a record.
  */
-export const RECORD_HEAD_BYTES = 28
-/** No text begins like this: the first byte is none of UTF-8. */
+export const RECORD_HEADER_BYTES = 28
+/** No UTF-8 text starts with these bytes. */
 export const RECORD_MAGIC = Buffer.from([0xa5, 0x52, 0x45, 0x43])
-const CHECKED_FROM = 8
-const ENTRY_HEAD_BYTES = 16
-const BLOB_HEAD_BYTES = 8
-const DELETED = 0xffffffff
+const CHECKSUMMED_FROM = 8
+const ENTRY_HEADER_BYTES = 16
+const BLOB_HEADER_BYTES = 8
+const DELETED_BLOB_LENGTH = 0xffffffff
 
-/** Puts appends into bytes, in memory that is used again for the next. */
-export class RecordWriter {
-  readonly #bytes: ChunkedBytes
-  #blobs = 0
+/** Encodes appends in reused memory. */
+export class RecordEncoder {
+  readonly #buffer: ChunkedBuffer
+  #blobCount = 0
 
-  constructor(bytes = new ChunkedBytes()) {
-    this.#bytes = bytes
+  constructor(bytes = new ChunkedBuffer()) {
+    this.#buffer = bytes
   }
 
-  /** The bytes, one piece behind the other, are good until the next call. */
-  write(entries: readonly NewLogEntry[], salt: number): readonly Buffer[] {
-    const bytes = this.#bytes
+  /** The returned buffers are consecutive and valid until the next call. */
+  encode(entries: readonly AppendEntry[], salt: number): readonly Buffer[] {
+    const bytes = this.#buffer
     bytes.clear()
-    this.#blobs = 0
-    const begin = bytes.place
-    const head = bytes.take(RECORD_HEAD_BYTES)
-    for (const entry of entries) this.#entry(entry)
-    const pieces = bytes.since(begin)
-    RECORD_MAGIC.copy(head)
-    head.writeUInt32LE(bytes.length - RECORD_HEAD_BYTES, 8)
-    head.writeUInt32LE(entries.length, 12)
-    head.writeUInt32LE(this.#blobs, 16)
-    head.writeDoubleLE(entries[0]?.index ?? 0, 20)
-    head.writeUInt32LE(checksumOf(pieces, salt), 4)
-    return pieces
+    this.#blobCount = 0
+    const begin = bytes.position
+    const header = bytes.reserve(RECORD_HEADER_BYTES)
+    for (const entry of entries) this.#addEntry(entry)
+    const slices = bytes.slicesFrom(begin)
+    RECORD_MAGIC.copy(header)
+    header.writeUInt32LE(bytes.length - RECORD_HEADER_BYTES, 8)
+    header.writeUInt32LE(entries.length, 12)
+    header.writeUInt32LE(this.#blobCount, 16)
+    header.writeDoubleLE(entries[0]?.index ?? 0, 20)
+    header.writeUInt32LE(checksumOf(slices, salt), 4)
+    return slices
   }
 
-  #entry({ timeMs, text, blobs }: NewLogEntry): void {
-    const head = this.#bytes.take(ENTRY_HEAD_BYTES)
+  #addEntry({ timeMs, text, blobs }: AppendEntry): void {
+    const head = this.#buffer.reserve(ENTRY_HEADER_BYTES)
     head.writeDoubleLE(timeMs, 0)
-    head.writeUInt32LE(this.#text(typeof text === 'string' ? [text] : text), 8)
+    head.writeUInt32LE(this.#addText(typeof text === 'string' ? [text] : text), 8)
     head.writeUInt32LE(blobs.length, 12)
-    this.#blobs += blobs.length
-    for (const blob of blobs) this.#blob(blob)
+    this.#blobCount += blobs.length
+    for (const blob of blobs) this.#addBlob(blob)
   }
 
-  #blob({ key, bytes }: BlobChange): void {
-    const head = this.#bytes.take(BLOB_HEAD_BYTES)
-    head.writeUInt32LE(this.#text([key]), 0)
-    head.writeUInt32LE(bytes === undefined ? DELETED : bytes.length, 4)
-    if (bytes !== undefined) this.#bytes.take(bytes.length).set(bytes)
+  #addBlob({ key, bytes }: BlobChange): void {
+    const head = this.#buffer.reserve(BLOB_HEADER_BYTES)
+    head.writeUInt32LE(this.#addText([key]), 0)
+    head.writeUInt32LE(bytes === undefined ? DELETED_BLOB_LENGTH : bytes.length, 4)
+    if (bytes !== undefined) this.#buffer.reserve(bytes.length).set(bytes)
   }
 
-  /** Nearly no text has to be escaped: the bytes tell it at a fraction of the cost. */
-  #text(parts: readonly string[]): number {
-    const bytes = this.#bytes
-    const begin = bytes.place
-    let isExact = true
-    for (const part of parts) isExact = bytes.addText(part) && isExact
-    if (!isExact || bytes.since(begin).some(needsEscape)) {
-      bytes.goBack(begin)
+  /**
+   * Almost no text needs escaping, and checking the bytes costs a fraction of checking the text.
+   */
+  #addText(parts: readonly string[]): number {
+    const bytes = this.#buffer
+    const begin = bytes.position
+    let isLossless = true
+    for (const part of parts) isLossless = bytes.addText(part) && isLossless
+    if (!isLossless || bytes.slicesFrom(begin).some(needsEscape)) {
+      bytes.truncateTo(begin)
       bytes.addText(escapeText(parts.join('')))
     }
     return bytes.length - begin.length
   }
 }
 
-/** The first piece begins with the head of the record. */
-function checksumOf(pieces: readonly Buffer[], salt: number): number {
+/** The first buffer starts with the record header. */
+function checksumOf(slices: readonly Buffer[], salt: number): number {
   let checksum = salt
-  pieces.forEach((piece, i) => {
-    checksum = crc32(i === 0 ? piece.subarray(CHECKED_FROM) : piece, checksum)
+  slices.forEach((piece, i) => {
+    checksum = crc32(i === 0 ? piece.subarray(CHECKSUMMED_FROM) : piece, checksum)
   })
   return checksum
 }
 
-/** What a record says of itself; not to be believed before its checksum is. */
-export interface RecordHead {
+/** Header of a record; not trustworthy before the checksum is verified. */
+interface RecordHeader {
   readonly bytes: number
-  readonly entries: number
-  /** Changes of blobs that its entries carry. */
-  readonly blobs: number
+  readonly entryCount: number
+  /** Number of blob changes in its entries. */
+  readonly blobCount: number
   readonly firstIndex: number
 }
 
-/** Undefined when no record begins there. */
-export function recordHead(bytes: Buffer): RecordHead | undefined {
-  if (bytes.length < RECORD_HEAD_BYTES) return undefined
+/** Undefined if the bytes are not a record header. */
+export function parseRecordHeader(bytes: Buffer): RecordHeader | undefined {
+  if (bytes.length < RECORD_HEADER_BYTES) return undefined
   if (RECORD_MAGIC.compare(bytes, 0, RECORD_MAGIC.length) !== 0) return undefined
   return {
-    bytes: RECORD_HEAD_BYTES + bytes.readUInt32LE(8),
-    entries: bytes.readUInt32LE(12),
-    blobs: bytes.readUInt32LE(16),
+    bytes: RECORD_HEADER_BYTES + bytes.readUInt32LE(8),
+    entryCount: bytes.readUInt32LE(12),
+    blobCount: bytes.readUInt32LE(16),
     firstIndex: bytes.readDoubleLE(20),
   }
 }
 
-export function isSoundRecord(record: Buffer, salt: number): boolean {
-  return crc32(record.subarray(CHECKED_FROM), salt) === record.readUInt32LE(4)
+export function isRecordIntact(record: Buffer, salt: number): boolean {
+  return crc32(record.subarray(CHECKSUMMED_FROM), salt) === record.readUInt32LE(4)
 }
 
-/** The entries of a sound record, with copies of their blobs. */
-export function* entriesIn(record: Buffer): Generator<LogEntry> {
-  let at = RECORD_HEAD_BYTES
-  for (let index = record.readDoubleLE(20); at < record.length; index++) {
-    const timeMs = record.readDoubleLE(at)
-    const textEnd = at + ENTRY_HEAD_BYTES + record.readUInt32LE(at + 8)
-    const text = unescapeText(record.toString('utf8', at + ENTRY_HEAD_BYTES, textEnd))
-    const { blobs, end } = blobsIn(record, textEnd, record.readUInt32LE(at + 12))
+/** Decodes the entries of an intact record, with copies of their blobs. */
+export function* decodeEntries(record: Buffer): Generator<LogEntry> {
+  let offset = RECORD_HEADER_BYTES
+  for (let index = record.readDoubleLE(20); offset < record.length; index++) {
+    const timeMs = record.readDoubleLE(offset)
+    const textEnd = offset + ENTRY_HEADER_BYTES + record.readUInt32LE(offset + 8)
+    const text = unescapeText(record.toString('utf8', offset + ENTRY_HEADER_BYTES, textEnd))
+    const { blobs, end } = decodeBlobs(record, textEnd, record.readUInt32LE(offset + 12))
     yield { index, timeMs, text, blobs }
-    at = end
+    offset = end
   }
 }
 
-function blobsIn(
+function decodeBlobs(
   record: Buffer,
   begin: number,
   count: number,
 ): { readonly blobs: readonly BlobChange[]; readonly end: number } {
   if (count === 0) return { blobs: NO_BLOBS, end: begin }
   const blobs: BlobChange[] = []
-  let at = begin
+  let offset = begin
   for (let i = 0; i < count; i++) {
-    const keyEnd = at + BLOB_HEAD_BYTES + record.readUInt32LE(at)
-    const length = record.readUInt32LE(at + 4)
-    const key = unescapeText(record.toString('utf8', at + BLOB_HEAD_BYTES, keyEnd))
-    const end = length === DELETED ? keyEnd : keyEnd + length
-    const bytes = length === DELETED ? undefined : Buffer.from(record.subarray(keyEnd, end))
+    const keyEnd = offset + BLOB_HEADER_BYTES + record.readUInt32LE(offset)
+    const length = record.readUInt32LE(offset + 4)
+    const key = unescapeText(record.toString('utf8', offset + BLOB_HEADER_BYTES, keyEnd))
+    const end = length === DELETED_BLOB_LENGTH ? keyEnd : keyEnd + length
+    const bytes =
+      length === DELETED_BLOB_LENGTH ? undefined : Buffer.from(record.subarray(keyEnd, end))
     blobs.push({ key, bytes })
-    at = end
+    offset = end
   }
-  return { blobs, end: at }
+  return { blobs, end: offset }
 }
 
 const NO_BLOBS: readonly BlobChange[] = []
+
+/**
+ * Chunk size of the append buffer. One growing buffer would be copied and discarded for every large
+ * plan, and V8 scans the whole heap after each 64 MB of external memory: with a million allocations
+ * that was a quarter of the cost of filling a cluster.
+ */
+const CHUNK_BYTES = 1024 * 1024
+/** Further chunks of larger appends are released with the next append. */
+const CHUNKS_RETAINED = 32
+
+/** Longer texts are measured exactly: the upper bound would reserve three times as much. */
+const EXACT_SIZE_CHARS_MIN = 64 * 1024
+
+interface Chunk {
+  readonly bytes: Buffer
+  /** Number of written bytes. */
+  end: number
+}
+
+/** A position in the buffer. */
+interface BufferPosition {
+  readonly chunk: number
+  readonly end: number
+  /** Bytes before it. */
+  readonly length: number
+}
+
+const START: BufferPosition = { chunk: 0, end: 0, length: 0 }
+
+/** An append buffer in chunks of reused memory. */
+export class ChunkedBuffer {
+  readonly #chunkBytes: number
+  #chunks: Chunk[] = []
+  /** Index of the current chunk; earlier ones are complete. */
+  #current = 0
+  #length = 0
+
+  constructor(chunkBytes = CHUNK_BYTES) {
+    this.#chunkBytes = chunkBytes
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  get position(): BufferPosition {
+    return {
+      chunk: this.#current,
+      end: this.#chunks[this.#current]?.end ?? 0,
+      length: this.#length,
+    }
+  }
+
+  /** Clears the buffer. Returned slices may be overwritten afterwards. */
+  clear(): void {
+    this.truncateTo(START)
+    const retained: Chunk[] = []
+    for (const chunk of this.#chunks)
+      if (chunk.bytes.length === this.#chunkBytes && retained.length < CHUNKS_RETAINED)
+        retained.push(chunk)
+      else releaseBytes(chunk.bytes)
+    this.#chunks = retained
+  }
+
+  /** Truncates the buffer to a position. */
+  truncateTo({ chunk, end, length }: BufferPosition): void {
+    for (let i = chunk; i <= this.#current; i++) {
+      const chunkToReset = this.#chunks[i]
+      if (chunkToReset !== undefined) chunkToReset.end = i === chunk ? end : 0
+    }
+    this.#current = chunk
+    this.#length = length
+  }
+
+  /** Slices of the content from a position on. */
+  slicesFrom(place: BufferPosition): Buffer[] {
+    const written = this.#chunks.slice(place.chunk, this.#current + 1)
+    return written
+      .map(({ bytes, end }, i) => bytes.subarray(i === 0 ? place.end : 0, end))
+      .filter(({ length }) => length > 0)
+  }
+
+  /** Reserves bytes for the caller to fill. */
+  reserve(bytes: number): Buffer {
+    const chunk = this.#chunkFor(bytes)
+    chunk.end += bytes
+    this.#length += bytes
+    return chunk.bytes.subarray(chunk.end - bytes, chunk.end)
+  }
+
+  /**
+   * Appends a text as UTF-8. Returns false if the text contains an unpaired surrogate, which UTF-8
+   * cannot represent.
+   */
+  addText(text: string): boolean {
+    const { length } = text
+    const chunk = this.#chunkFor(
+      length < EXACT_SIZE_CHARS_MIN ? length * UTF8_BYTES_PER_UNIT_MAX : Buffer.byteLength(text),
+    )
+    const bytes = chunk.bytes.write(text, chunk.end)
+    chunk.end += bytes
+    this.#length += bytes
+    return bytes === length || text.isWellFormed()
+  }
+
+  #chunkFor(bytes: number): Chunk {
+    const last = this.#chunks[this.#current]
+    if (last !== undefined && last.end + bytes <= last.bytes.length) return last
+    if (last !== undefined) this.#current += 1
+    const next = this.#chunks[this.#current]
+    if (next !== undefined && bytes <= next.bytes.length) return next
+    const created = { bytes: Buffer.allocUnsafeSlow(Math.max(bytes, this.#chunkBytes)), end: 0 }
+    this.#chunks.splice(this.#current, 0, created)
+    return created
+  }
+}

@@ -1,111 +1,121 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { LogEntry } from '../../../state/index.ts'
-import { headsIn } from './inspect-log.ts'
-import { FILE_HEAD_BYTES, findSoundRecord, recordsOf, type LogSource } from './log-file.ts'
-import { entriesIn } from './record.ts'
+import {
+  findIntactRecord,
+  readHeaders,
+  scanRecords,
+  SEGMENT_HEADER_BYTES,
+  type SegmentRange,
+} from './segment.ts'
+import { decodeEntries } from './record.ts'
 
-/** Something that cannot be read, or is not there. */
+/** An unreadable or missing part of the log. */
 export interface LogDamage {
-  /** Entries from this index on are concerned. */
+  /** First affected index. */
   readonly fromIndex: number
-  readonly what: string
+  readonly message: string
 }
 
 export interface SalvagedLog {
-  /** Every entry that is readable, ascending. */
+  /** All readable entries, ascending. */
   entries(): AsyncGenerator<LogEntry>
-  readonly damages: readonly LogDamage[]
+  readonly problems: readonly LogDamage[]
   /** Of the first readable entry; 0 when there is none. */
   readonly firstIndex: number
   /** Of the last readable entry; 0 when there is none. */
   readonly lastIndex: number
-  /** Bytes behind the last record: of a write that was interrupted. */
+  /** Bytes after the last record, left by an interrupted write. */
   readonly tornBytes: number
 }
 
-interface Stretch {
-  readonly source: LogSource
+interface IntactRange {
+  readonly source: SegmentRange
   readonly firstIndex: number
-  readonly endIndex: number
+  readonly nextIndex: number
 }
 
-/** Reads every record of a log that nobody writes to, also behind damage. Changes nothing. */
+/** Reads every record of a closed log, including those after damage. Read-only. */
 export async function salvageLog(folder: string): Promise<SalvagedLog> {
   const damages: LogDamage[] = []
-  const stretches: Stretch[] = []
+  const ranges: IntactRange[] = []
   let tornBytes = 0
-  const found = await headsIn(folder)
-  for (const [i, { path, firstIndex, head }] of found.entries()) {
+  const found = await readHeaders(folder)
+  for (const [i, { path, firstIndex, header }] of found.entries()) {
     const { size: bytes } = await stat(path)
     const isLast = i === found.length - 1
-    if (head === undefined) {
+    if (header === undefined) {
       const what = `the file ${basename(path)} at byte 0: it does not begin as a file of the log`
-      // One that is shorter than a head was never written to.
-      if (bytes > FILE_HEAD_BYTES) damages.push({ fromIndex: firstIndex, what })
+      // A file shorter than a header was never written to.
+      if (bytes > SEGMENT_HEADER_BYTES) damages.push({ fromIndex: firstIndex, message: what })
       continue
     }
-    const source = { path, salt: head.salt, bytes }
-    const read = await stretchesOf(source, firstIndex, isLast)
-    stretches.push(...read.stretches)
+    const source = { path, salt: header.salt, bytes }
+    const read = await findIntactRanges(source, firstIndex, isLast)
+    ranges.push(...read.stretches)
     damages.push(...read.damages)
     tornBytes = read.tornBytes
   }
-  damages.push(...gapsBetween(stretches))
+  damages.push(...findGaps(ranges))
   return {
-    damages,
-    firstIndex: stretches[0]?.firstIndex ?? 0,
-    lastIndex: (stretches.at(-1)?.endIndex ?? 1) - 1,
+    problems: damages,
+    firstIndex: ranges[0]?.firstIndex ?? 0,
+    lastIndex: (ranges.at(-1)?.nextIndex ?? 1) - 1,
     tornBytes,
     entries: async function* () {
-      for (const { source } of stretches)
-        for await (const { bytes } of recordsOf(source)) yield* entriesIn(bytes)
+      for (const { source } of ranges)
+        for await (const { bytes } of scanRecords(source)) yield* decodeEntries(bytes)
     },
   }
 }
 
-/** Records that follow each other in one file, as far as they are sound. */
-async function stretchesOf(file: Omit<LogSource, 'from'>, firstIndex: number, isLastFile: boolean) {
-  const stretches: Stretch[] = []
+/** Ranges of consecutive intact records in one segment. */
+async function findIntactRanges(
+  file: Omit<SegmentRange, 'from'>,
+  firstIndex: number,
+  isLastFile: boolean,
+) {
+  const ranges: IntactRange[] = []
   const damages: LogDamage[] = []
-  let from = { index: firstIndex, offset: FILE_HEAD_BYTES }
+  let from = { index: firstIndex, offset: SEGMENT_HEADER_BYTES }
   for (;;) {
     const source = { ...file, from }
-    const end = await endOf(source)
+    const end = await findScanEnd(source)
     if (end.index > from.index)
-      stretches.push({
+      ranges.push({
         source: { ...source, bytes: end.offset },
         firstIndex: from.index,
-        endIndex: end.index,
+        nextIndex: end.index,
       })
-    if (!end.isTorn) return { stretches, damages, tornBytes: 0 }
-    const next = await findSoundRecord(source, end)
+    if (!end.isTorn) return { stretches: ranges, damages, tornBytes: 0 }
+    const next = await findIntactRecord(source, end)
     // Only the last write of the newest file can have been interrupted.
-    if (next === undefined && isLastFile) return { stretches, damages, tornBytes: end.tornBytes }
+    if (next === undefined && isLastFile)
+      return { stretches: ranges, damages, tornBytes: end.tornBytes }
     const what = `the file ${basename(file.path)} at byte ${end.offset}: a checksum does not match`
-    damages.push({ fromIndex: end.index, what })
-    if (next === undefined) return { stretches, damages, tornBytes: 0 }
+    damages.push({ fromIndex: end.index, message: what })
+    if (next === undefined) return { stretches: ranges, damages, tornBytes: 0 }
     from = next
   }
 }
 
-async function endOf(source: LogSource) {
-  const records = recordsOf(source)
+async function findScanEnd(source: SegmentRange) {
+  const records = scanRecords(source)
   for (;;) {
     const next = await records.next()
     if (next.done === true) return next.value
   }
 }
 
-function gapsBetween(stretches: readonly Stretch[]): LogDamage[] {
-  return stretches.flatMap(({ endIndex }, i) => {
-    const next = stretches[i + 1]
-    if (next === undefined || next.firstIndex === endIndex) return []
+function findGaps(ranges: readonly IntactRange[]): LogDamage[] {
+  return ranges.flatMap(({ nextIndex }, i) => {
+    const next = ranges[i + 1]
+    if (next === undefined || next.firstIndex === nextIndex) return []
     const last = next.firstIndex - 1
     const what =
-      last === endIndex
-        ? `log entry ${endIndex} is missing`
-        : `log entries ${endIndex} to ${last} are missing`
-    return [{ fromIndex: endIndex, what }]
+      last === nextIndex
+        ? `log entry ${nextIndex} is missing`
+        : `log entries ${nextIndex} to ${last} are missing`
+    return [{ fromIndex: nextIndex, message: what }]
   })
 }

@@ -1,23 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { UnreadableRow } from '../layout.ts'
-import { joinLevel, rawRowPages } from '../level.ts'
-import { packRows } from './packed-rows.ts'
-import { PAGES_AHEAD, type RowThreadMessage, type RowThreadOrder } from './row-thread.ts'
+import { RowChecksumError } from '../row-format.ts'
+import { openSharedLevelDb, packRows, rowPages } from '../level-db.ts'
+import { PREFETCH_PAGES, type LoaderMessage, type LoaderCommand } from './row-thread.ts'
 
-/** How many pages may still be sent. */
-class Room {
-  #pages = PAGES_AHEAD
+/** Flow control: number of pages that may be sent. */
+class SendCredits {
+  #pages = PREFETCH_PAGES
   #isClosed = false
   #wake: () => void = () => undefined
 
-  obey(order: RowThreadOrder): void {
+  handle(order: LoaderCommand): void {
     if (order === 'stop') this.#isClosed = true
     else this.#pages++
     this.#wake()
   }
 
-  /** Waits until there is room for a page, and takes it. False when nobody wants one any more. */
-  async take(): Promise<boolean> {
+  /** Waits for a credit and takes it. Returns false after stop. */
+  async acquire(): Promise<boolean> {
     while (this.#pages === 0 && !this.#isClosed)
       await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#pages--
@@ -25,31 +24,31 @@ class Room {
   }
 }
 
-const room = new Room()
-// Only RowThread starts the thread, and says nothing else.
-parentPort?.on('message', (order: RowThreadOrder) => room.obey(order))
+const credits = new SendCredits()
+// Only RowLoader starts this thread and sends messages.
+parentPort?.on('message', (order: LoaderCommand) => credits.handle(order))
 
-// The thread of a RowThread: the database is open in its process already.
-const level = await joinLevel(String(workerData))
+// Entry point of the thread of a RowLoader; the process already has the database open.
+const level = await openSharedLevelDb(String(workerData))
 try {
   await sendRows()
 } catch (thrown) {
-  if (!(thrown instanceof UnreadableRow)) throw thrown
-  say({ kind: 'unreadable', key: thrown.key })
+  if (!(thrown instanceof RowChecksumError)) throw thrown
+  send({ kind: 'unreadable', key: thrown.key })
 } finally {
   await level.close()
   parentPort?.close()
 }
 
 async function sendRows(): Promise<void> {
-  for await (const rows of rawRowPages(level)) {
-    if (!(await room.take())) return
-    say({ kind: 'page', page: packRows(rows) })
+  for await (const rows of rowPages(level)) {
+    if (!(await credits.acquire())) return
+    send({ kind: 'page', page: packRows(rows) })
   }
-  say({ kind: 'end' })
+  send({ kind: 'end' })
 }
 
-function say(message: RowThreadMessage): void {
-  // Pages are shared; there is nothing to hand over.
+function send(message: LoaderMessage): void {
+  // Pages are in shared memory, so nothing is transferred.
   parentPort?.postMessage(message, [])
 }

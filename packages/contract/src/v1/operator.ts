@@ -1,0 +1,84 @@
+import { routes } from '../route.ts'
+import { put, putOnly, read } from './define.ts'
+import { emptyResponse, jsonResponse, TEXT_TYPE } from './shared-schemas.ts'
+import { Type } from 'typebox'
+import { Named, Index, type Infer } from '../schema.ts'
+
+/** Format version of a snapshot; a reader rejects versions that it does not know. */
+export const SNAPSHOT_VERSION = 1
+
+/**
+ * One line of a snapshot, in this order: header, blobs, index, rows, and a trailer with the number
+ * of blobs and the SHA-256 of all preceding lines. The format is specific to this product.
+ */
+export type SnapshotLine =
+  | { readonly Snapshot: string; readonly Version: number; readonly Time: string }
+  | { readonly Blob: string; readonly Data: string }
+  | { readonly Index: number; readonly Rows: number }
+  | { readonly Row: SnapshotRowName; readonly Body: string }
+  | { readonly Blobs: number; readonly Checksum: string }
+
+export type SnapshotRowName = readonly [
+  table: string,
+  key: string,
+  createIndex: number,
+  modifyIndex: number,
+]
+
+export const snapshotRoutes = routes('Operator', {
+  saveSnapshot: read('/operator/snapshot', {
+    summary: 'Copy the whole state as of one index, one JSON object on each line.',
+    answeredBy: 'leader',
+    audit: 'always',
+    cost: 16,
+    streams: true,
+    returns: {
+      description: 'The copy. Secrets in it are sealed; it is whole when its last line is there.',
+      schema: Type.String(),
+      contentType: TEXT_TYPE,
+    },
+    needs: 'management',
+  }),
+})
+
+export const LostCommits = Type.Object(
+  {
+    FromIndex: Index('Index of the first commit that is missing.'),
+    ToIndex: Index('Index of the last one.'),
+    Commits: Type.Integer({ description: 'How many are missing.' }),
+  },
+  { $id: 'LostCommits', description: 'Acknowledged commits that the database does not have.' },
+)
+
+export const DatabaseLossResponse = Named('DatabaseLossResponse', {
+  Accepted: Type.Array(LostCommits, {
+    description: 'Losses that had not been accepted; empty when there was none.',
+  }),
+})
+export type DatabaseLossResponse = Infer<typeof DatabaseLossResponse>
+
+export const databaseRoutes = routes('Operator', {
+  acceptDatabaseLoss: put('/operator/database/accept-loss', {
+    summary: 'Accept writes again after the database has lost acknowledged commits.',
+    audit: 'always',
+    returns: jsonResponse(DatabaseLossResponse, 'Writes are accepted; the lost commits stay lost.'),
+    errors: { 400: 'The servers share no database.' },
+    needs: 'operator:write',
+  }),
+})
+
+/** The two paths that take PUT only. */
+export const systemRoutes = routes('Operator', {
+  collectGarbage: putOnly('/system/gc', {
+    summary: 'Remove everything that has ended, whatever its age.',
+    growsState: false,
+    returns: emptyResponse('The collection has been started.'),
+    needs: 'management',
+  }),
+  reconcileSummaries: putOnly('/system/reconcile/summaries', {
+    summary: 'Count the allocations of every job again.',
+    growsState: false,
+    returns: emptyResponse('The summaries are recomputed.'),
+    needs: 'management',
+  }),
+})

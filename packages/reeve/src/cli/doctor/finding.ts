@@ -1,7 +1,0 @@
-/** What a check found. */
-export interface Finding {
-  readonly state: 'ok' | 'warning' | 'bad'
-  readonly what: string
-  /** What to do about it. */
-  readonly next: string | undefined
-}

@@ -1,0 +1,213 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import {
+  runGc,
+  DEFAULT_GC_THRESHOLDS,
+  type GcThresholds,
+  type Store,
+  remove,
+  expiredAuditRecords,
+  type AuditLimits,
+} from '../state/index.ts'
+import type { Logger } from './control-log.ts'
+
+/** Interval of the collection. */
+const GARBAGE_INTERVAL_MS = 5 * 60_000
+
+interface GarbageCollectionLoopOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  readonly ages?: GcThresholds
+  /** Yields to the event loop between slices. */
+  readonly yieldToEventLoop?: () => Promise<void>
+}
+
+/**
+ * Deletes terminal jobs, evaluations with their allocations, deployments and nodes after their
+ * retention. Tokens are handled by the token expiry loop. No state is kept between runs.
+ */
+export class GarbageCollectionLoop {
+  readonly #options: GarbageCollectionLoopOptions
+  #cancelTimer: () => void = () => undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: GarbageCollectionLoopOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#cancelTimer = this.#options.clock.after(GARBAGE_INTERVAL_MS, () => {
+      this.start()
+      this.#run()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer()
+    await this.#running
+  }
+
+  /** Resolves when no run is active. For tests. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
+  /** Skips the run if the previous one is still active. */
+  #run(): void {
+    this.#running ??= this.#runOnce().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  async #runOnce(): Promise<void> {
+    const { store, clock, log, ages, yieldToEventLoop } = this.#options
+    try {
+      const counts = await runGc(store, {
+        by: 'system',
+        nowMs: clock.nowMs(),
+        ages: ages ?? DEFAULT_GC_THRESHOLDS,
+        yieldToEventLoop: yieldToEventLoop ?? (() => setImmediate()),
+        isStopped: () => this.#stopped,
+      })
+      if (Object.values(counts).some((count) => count > 0)) log.info(counts, 'garbage collected')
+    } catch (thrown) {
+      // Storage fault: the next run continues.
+      if (!(thrown instanceof Fault)) throw thrown
+      log.warn({ err: errorMessage(thrown) }, 'garbage could not be collected')
+    }
+  }
+}
+
+/**
+ * Interval of the collection. Expired tokens are rejected immediately; their rows are deleted
+ * within this time.
+ */
+const TOKEN_INTERVAL_MS = 60_000
+
+interface TokenExpiryLoopOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  /** Corrects stored deadlines if the clock has jumped. */
+  readonly checkClock: () => void
+}
+
+/** Deletes expired ACL tokens, one-time tokens and join tokens. */
+export class TokenExpiryLoop {
+  readonly #options: TokenExpiryLoopOptions
+  #cancelTimer: () => void = () => undefined
+
+  constructor(options: TokenExpiryLoopOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#cancelTimer = this.#options.clock.after(TOKEN_INTERVAL_MS, () => {
+      this.start()
+      this.runOnce()
+    })
+  }
+
+  stop(): void {
+    this.#cancelTimer()
+  }
+
+  /** Runs one collection. Also called by tests. */
+  runOnce(): void {
+    const { store, clock, log, checkClock } = this.#options
+    checkClock()
+    const nowMs = clock.nowMs()
+    const { acl_tokens, one_time_tokens, node_join_tokens } = store.tables
+    const isExpired = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs
+    const tokens = [...acl_tokens.rows()].filter((row) => isExpired(row.ExpirationTime))
+    const oneTimeTokens = [...one_time_tokens.rows()].filter((row) => isExpired(row.ExpiresAt))
+    const joinTokens = [...node_join_tokens.rows()].filter((row) => isExpired(row.ExpiresAt))
+    try {
+      if (tokens.length > 0)
+        store.commit({
+          by: 'system',
+          cause: 'ACLTokenDeleted',
+          changes: () => tokens.map((row) => remove('acl_tokens', row.AccessorID)),
+        })
+      if (oneTimeTokens.length + joinTokens.length > 0)
+        store.commit({
+          by: 'system',
+          cause: undefined,
+          changes: () => [
+            ...oneTimeTokens.map((row) => remove('one_time_tokens', row.AccessorID)),
+            ...joinTokens.map((row) => remove('node_join_tokens', row.ID)),
+          ],
+        })
+    } catch (thrown) {
+      // Storage fault: the next run deletes them.
+      if (!(thrown instanceof Fault)) throw thrown
+      log.warn({ err: errorMessage(thrown) }, 'expired tokens could not be removed')
+    }
+  }
+}
+
+/** Interval of the collection; records may exceed their retention by this time. */
+const AUDIT_INTERVAL_MS = 10 * 60_000
+
+interface AuditRetentionLoopOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  readonly limits: AuditLimits
+}
+
+/** Deletes audit records beyond the configured age and size. */
+export class AuditRetentionLoop {
+  readonly #options: AuditRetentionLoopOptions
+  #cancelTimer: () => void = () => undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: AuditRetentionLoopOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#cancelTimer = this.#options.clock.after(AUDIT_INTERVAL_MS, () => {
+      this.start()
+      void this.runOnce()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer()
+    await this.#running
+  }
+
+  /** Runs one collection, unless one is already running. Also called by tests. */
+  runOnce(): Promise<void> {
+    this.#running ??= this.#deleteExpired().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #deleteExpired(): Promise<void> {
+    const { store, clock, log, limits } = this.#options
+    let removed = 0
+    try {
+      while (!this.#stopped) {
+        const changes = expiredAuditRecords(store, clock.nowMs(), limits)
+        if (changes.length === 0) break
+        await store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable
+        removed += changes.length
+        await setImmediate()
+      }
+      if (removed > 0) log.info({ removed }, 'expired audit records deleted')
+    } catch (thrown) {
+      // Storage fault: the next run continues.
+      if (!(thrown instanceof Fault)) throw thrown
+      log.warn({ err: errorMessage(thrown) }, 'old audit records could not be removed')
+    }
+  }
+}

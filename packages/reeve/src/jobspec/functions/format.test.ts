@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { call, fails, testCalls } from '../../../test/build/function-cases.ts'
+
+testCalls([
+  ['format("Hello, %s!", "web")', '"Hello, web!"'],
+  ['format("100%%")', '"100%"'],
+  ['format("")', '""'],
+  ['format("%s", true)', '"true"'],
+  ['format("%s", 1.5)', '"1.5"'],
+  ['format("%5s|%-5s|", "ab", "ab")', '"   ab|ab   |"'],
+  ['format("%05s", "ab")', '"000ab"'],
+  ['format("%.2s", "abcdef")', '"ab"'],
+  ['format("%.1s|", "👨‍👩‍👧x")', '"👨‍👩‍👧|"'],
+  ['format("%3s|", "👨‍👩‍👧")', '"  👨‍👩‍👧|"'],
+  ['format("%d items", 3)', '"3 items"'],
+  ['format("%d", "12")', '"12"'],
+  ['format("%5d|%-5d|%05d", 42, 42, 42)', '"   42|42   |00042"'],
+  ['format("%05d %+d % d", -42, 42, 42)', '"-0042 +42  42"'],
+  ['format("%.4d", 7)', '"0007"'],
+  ['format("%d", 12345678901234567890)', '"12345678901234567890"'],
+  ['format("%b %o %x %X %#x %#o", 10, 8, 255, 255, 255, 8)', '"1010 10 ff FF 0xff 010"'],
+  ['format("%x", -255)', '"-ff"'],
+  ['format("%d", 1.5)', fails('"%d" needs a whole number')],
+  ['format("%d", "x")', fails('"%d" needs a whole number')],
+
+  ['format("%f", 1.5)', '"1.500000"'],
+  ['format("%.2f", 3.14159)', '"3.14"'],
+  ['format("%.0f %.0f", 0.5, 1.5)', '"0 2"'],
+  ['format("%8.2f|%-8.2f|%08.2f", 3.14159, 3.14159, -3.14159)', '"    3.14|3.14    |-0003.14"'],
+  ['format("%+.1f", 2)', '"+2.0"'],
+  ['format("%.2f", 1e21)', '"1000000000000000000000.00"'],
+  ['format("%.3f", 0.0004999)', '"0.000"'],
+  ['format("%.2f", 9.999)', '"10.00"'],
+  ['format("%e", 123456.789)', '"1.234568e+05"'],
+  ['format("%.2E", 0.000123)', '"1.23E-04"'],
+  ['format("%e", 0)', '"0.000000e+00"'],
+  ['format("%.1e", 9.96)', '"1.0e+01"'],
+  ['format("%g", 100000)', '"100000"'],
+  ['format("%g", 1000000)', '"1e+06"'],
+  ['format("%g", 123456789)', '"1.23456789e+08"'],
+  ['format("%g", 0.0001)', '"0.0001"'],
+  ['format("%g", 0.00001)', '"1e-05"'],
+  ['format("%.3g", 1234.5678)', '"1.23e+03"'],
+  ['format("%.10g", 1234.5678)', '"1234.5678"'],
+  ['format("%.10g", 12345678)', '"12345678"'],
+  ['format("%G", 1e-9)', '"1E-09"'],
+  ['format("%g", -1.5)', '"-1.5"'],
+  ['format("%f", "x")', fails('"%f" needs a number')],
+
+  ['format("%t", true)', '"true"'],
+  ['format("%t", "false")', '"false"'],
+  ['format("%t", 1)', fails('"%t" needs a bool')],
+  ['format("%q", "a \\"b\\" \\n")', '"\\"a \\\\\\"b\\\\\\" \\\\n\\""'],
+  ['format("%q", 5)', '"\\"5\\""'],
+  ['format("%v %v %v", "a", 1.5, true)', '"a 1.5 true"'],
+  ['format("%v", [1, "a", null])', '"[1,\\"a\\",null]"'],
+  ['format("%v", {b = 1, a = true})', '"{\\"a\\":true,\\"b\\":1}"'],
+  ['format("%v", null)', '"null"'],
+  ['format("%#v", "a")', '"\\"a\\""'],
+  ['format("%10v|", 7)', '"         7|"'],
+  ['format("%s", null)', fails('cannot format null')],
+  ['format("%s", ["a"])', fails('"%s" needs a string')],
+
+  ['format("%[2]s %[1]s", "a", "b")', '"b a"'],
+  ['format("%[1]s %s %[1]s %s", "a", "b")', '"a b a b"'],
+  ['format("%[1]5d|%5[1]d", 7)', '"    7|    7"'],
+
+  ['format("%s")', fails('"%s" needs value 1, but there are 0')],
+  ['format("%[3]s", "a")', fails('"%[3]s" needs value 3, but there are 1')],
+  ['format("%s", "a", "b")', fails('the format uses only 1')],
+  ['format("none", "a")', fails('the format uses only 0')],
+  ['format("%y", "a")', fails('"%y" is not known')],
+  ['format("%", 1)', fails('at offset 0 it has a "%" without a valid verb')],
+  ['format("50% off")', fails('"% o" needs value 1')],
+  ['format("%99999d", 1)', fails('width and precision of "%99999d" may be at most 10000')],
+  ['format("%.99999f", 1)', fails('may be at most 10000')],
+  ['format()', fails('takes at least 1 argument(s), but got 0')],
+
+  ['formatlist("Hello, %s!", ["a", "b"])', '["Hello, a!","Hello, b!"]'],
+  ['formatlist("%s-%s", "x", ["a", "b"])', '["x-a","x-b"]'],
+  ['formatlist("%s%d", ["a", "b"], [1, 2])', '["a1","b2"]'],
+  ['formatlist("%s", [])', '[]'],
+  ['formatlist("a")', '["a"]'],
+  ['formatlist("%s", "a")', '["a"]'],
+  ['formatlist("%s%s", ["a"], ["b", "c"])', fails('all lists must have the same length')],
+  ['formatlist("%d", [1, "x"])', fails('in round 1: "%d" needs a whole number')],
+])
+
+test('a format that would grow without bound is stopped', () => {
+  const wide = '%[1]9999d'.repeat(1_000)
+  const result = call(`format("${wide}", 1)`)
+  assert.ok(!result.ok)
+  assert.match(result.error[0]?.detail ?? '', /longer than|more than the/)
+})

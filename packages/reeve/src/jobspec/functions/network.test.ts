@@ -1,0 +1,53 @@
+import { fails, testCalls } from '../../../test/build/function-cases.ts'
+
+testCalls([
+  ['cidrhost("10.12.112.0/20", 16)', '"10.12.112.16"'],
+  ['cidrhost("10.12.112.0/20", 268)', '"10.12.113.12"'],
+  ['cidrhost("10.12.127.7/20", 0)', '"10.12.112.0"'],
+  ['cidrhost("10.0.0.0/8", -1)', '"10.255.255.255"'],
+  ['cidrhost("fd00:fd12:3456:7890::/56", 16)', '"fd00:fd12:3456:7800::10"'],
+  ['cidrhost("::/0", -1)', '"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"'],
+  ['cidrhost("10.0.0.0/32", 0)', '"10.0.0.0"'],
+  ['cidrhost("010.001.0.0/16", 1)', '"10.1.0.1"'],
+  ['cidrhost("10.0.0.0/30", 4)', fails('hostnum must be from -4 to 3')],
+  ['cidrhost("10.0.0.0/30", -5)', fails('hostnum must be from -4 to 3')],
+  ['cidrhost("10.0.0.0/30", 1.5)', fails('hostnum must be a whole number')],
+  ['cidrhost("10.0.0.0", 1)', fails('prefix must be a network like')],
+  ['cidrhost("10.0.0/8", 1)', fails('prefix must be a network like')],
+  ['cidrhost("10.0.0.256/8", 1)', fails('prefix must be a network like')],
+  ['cidrhost("10.0.0.0/33", 1)', fails('its length may be at most 32')],
+  ['cidrhost("a::b::c/8", 1)', fails('prefix must be a network like')],
+  ['cidrhost("1:2:3:4:5:6:7/64", 1)', fails('prefix must be a network like')],
+  ['cidrhost("::/129", 1)', fails('its length may be at most 128')],
+  ['cidrhost("/8", 1)', fails('prefix must be a network like')],
+
+  ['cidrnetmask("172.16.0.0/12")', '"255.240.0.0"'],
+  ['cidrnetmask("0.0.0.0/0")', '"0.0.0.0"'],
+  ['cidrnetmask("1.2.3.4/32")', '"255.255.255.255"'],
+  ['cidrnetmask("fd00::/8")', fails('prefix must be of IPv4')],
+
+  ['cidrsubnet("172.16.0.0/12", 4, 2)', '"172.18.0.0/16"'],
+  ['cidrsubnet("10.1.2.0/24", 4, 15)', '"10.1.2.240/28"'],
+  ['cidrsubnet("fd00:fd12:3456:7890::/56", 16, 162)', '"fd00:fd12:3456:7800:a200::/72"'],
+  ['cidrsubnet("10.0.0.0/8", 0, 0)', '"10.0.0.0/8"'],
+  ['cidrsubnet("10.0.0.0/8", 8, -1)', '"10.255.0.0/16"'],
+  ['cidrsubnet("10.0.0.0/30", 3, 0)', fails('newbits must be at most 2')],
+  ['cidrsubnet("10.0.0.0/24", 2, 4)', fails('netnum must be below 4, as 2 bits are added')],
+  ['cidrsubnet("10.0.0.0/24", -1, 0)', fails('newbits must be a whole number of at least 0')],
+
+  [
+    'cidrsubnets("10.1.0.0/16", 4, 4, 8, 4)',
+    '["10.1.0.0/20","10.1.16.0/20","10.1.32.0/24","10.1.48.0/20"]',
+  ],
+  ['cidrsubnets("fd00::/48", 16)', '["fd00::/64"]'],
+  ['cidrsubnets("10.0.0.0/8")', '[]'],
+  [
+    'cidrsubnets("10.0.0.0/30", 1, 1, 1)',
+    fails('there is no room for a subnet with 1 new bits after 10.0.0.2/31'),
+  ],
+  ['cidrsubnets("10.0.0.0/30", 3)', fails('newbits must be at most 2')],
+  ['cidrsubnets("10.0.0.0/30", 0)', fails('newbits must be a whole number of at least 1')],
+  ['cidrhost("::ffff:1.2.3.4/112", 5)', '"::ffff:102:5"'],
+  ['cidrhost("1:0:0:2:0:0:0:3/128", 0)', '"1:0:0:2::3"'],
+  ['cidrhost("1:0:2:0:3:0:4:0/128", 0)', '"1:0:2:0:3:0:4:0"'],
+])

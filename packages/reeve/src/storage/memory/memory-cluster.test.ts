@@ -1,0 +1,7 @@
+import { leaseStoreSuite } from '../../../test/suites/lease-store.ts'
+import { MemoryLease } from './memory-cluster.ts'
+
+leaseStoreSuite('memory', () => {
+  let nowMs = 1
+  return { store: new MemoryLease(() => nowMs), pass: (ms) => void (nowMs += ms) }
+})
