@@ -52,7 +52,10 @@ test('members: the leader is marked, and none without a leader', () => {
 })
 
 test('members: a server knows its own state, and its earlier processes are not listed', () => {
-  const roll = [{ ...own, sinceHeartbeatMs: SILENT_MS }, found('own', { id: 'before', state: 'left' })]
+  const roll = [
+    { ...own, sinceHeartbeatMs: SILENT_MS },
+    found('own', { id: 'before', state: 'left' }),
+  ]
   const members = clusterMembers({ self: own, servers: roll, leaderAddress: '' })
   assert.deepEqual(
     members.map(({ status }) => status),

@@ -180,7 +180,8 @@ for (const { who, status, problem } of certificates)
       const url = `${(await server.listen()).replace('https', 'wss')}${path}`
       const found = await upgrade(t, url, { ca, ...(who !== undefined && own) })
       // A stream that nobody waits for is refused for that.
-      const wanted = status === 101 && path !== NODE_CHANNEL_PATH ? /no request is waiting/ : undefined
+      const wanted =
+        status === 101 && path !== NODE_CHANNEL_PATH ? /no request is waiting/ : undefined
       assert.equal(found.status, wanted === undefined ? status : 403)
       if (wanted !== undefined) assert.match(found.text, wanted)
       else if (status === 403) assert.match(found.text, /prove themselves with a certificate/)

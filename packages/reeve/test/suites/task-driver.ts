@@ -33,7 +33,10 @@ export function taskDriverSuite(
   test(`${name}: says that it is here, in the node's attributes`, async (t) => {
     const bench = await open(t)
     const { driver } = bench
-    const health = await bench.wait(driver.fingerprint())
+    let health = await bench.wait(driver.fingerprint())
+    // An engine on a busy machine may respond later than one probe waits.
+    for (let probes = 1; !health.healthy && probes < 10; probes++)
+      health = await bench.wait(driver.fingerprint())
     assert.equal(health.detected, true)
     assert.equal(health.healthy, true)
     assert.equal(health.attributes[`driver.${driver.name}`], '1')
