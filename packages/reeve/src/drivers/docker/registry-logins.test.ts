@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { env } from 'node:process'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { FakeEngine } from '../../../test/build/fake-engine.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { registryAuthHeader, findStoredAuth, findLogin } from './registry-logins.ts'
@@ -79,19 +79,16 @@ const HELPERS = {
   nosy: 'echo "{\\"Username\\":\\"$REEVE_CLUSTER_KEY\\",\\"Secret\\":\\"s\\"}"',
 }
 const path = env['PATH']
-let dir = ''
-
-before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reeve-helpers-'))
-  for (const [name, script] of Object.entries(HELPERS)) {
-    const file = join(dir, `docker-credential-${name}`)
-    const guard = '[ "$1" = get ] || exit 9'
-    await writeFile(file, `#!/bin/sh\n${guard}\n${script}\n`)
-    await chmod(file, 0o755)
-  }
-  env['PATH'] = `${dir}:${path ?? ''}`
-  env['REEVE_CLUSTER_KEY'] = 'a secret of the agent'
-})
+// At load: in a process that has begun to run tests, a hook of this file would not run.
+const dir = await mkdtemp(join(tmpdir(), 'reeve-helpers-'))
+for (const [name, script] of Object.entries(HELPERS)) {
+  const file = join(dir, `docker-credential-${name}`)
+  const guard = '[ "$1" = get ] || exit 9'
+  await writeFile(file, `#!/bin/sh\n${guard}\n${script}\n`)
+  await chmod(file, 0o755)
+}
+env['PATH'] = `${dir}:${path ?? ''}`
+env['REEVE_CLUSTER_KEY'] = 'a secret of the agent'
 after(async () => {
   env['PATH'] = path
   delete env['REEVE_CLUSTER_KEY']
