@@ -73,10 +73,14 @@ export async function runTests(
 /** Imports and names in test files that start programs, threads or whole clusters. */
 const HEAVY =
   /node:(?:child_process|worker_threads)|\/(?:program|program-process|postgres|launcher|real-\w+|browser|simulat\w+)\.ts'/
+/** A hook of the whole file: in a shared process it would run between the tests of other files. */
+const FILE_HOOK = /^(?:before|after)(?:Each)?\(/m
 const HEAVY_FOLDER = /\/(?:e2e|sim|native|linearizability)\/|^packages\/web\/test\/|^tools\//
 
 function needsOwnProcess(file: string): boolean {
-  return HEAVY_FOLDER.test(file) || HEAVY.test(fs.readFileSync(path.join(root, file), 'utf8'))
+  if (HEAVY_FOLDER.test(file)) return true
+  const text = fs.readFileSync(path.join(root, file), 'utf8')
+  return HEAVY.test(text) || FILE_HOOK.test(text)
 }
 
 function sizeOf(file: string): number {

@@ -59,6 +59,20 @@ test('test run: the last line sums all runs', (t) => {
   assert.match(stdout, /✓ packages\/a\/test\/api\/b\.test\.ts {2}2 tests/)
 })
 
+test('test run: a file with hooks of its own has a process of its own', (t) => {
+  const hooked = `import { after, test } from 'node:test'
+globalThis.mark = 'set'
+after(() => {})
+test('uses the mark', () => {})
+`
+  const other = `import { test } from 'node:test'
+test('has no mark', () => { if (globalThis.mark !== undefined) throw new Error('shared') })
+`
+  assert.equal(runTests(t, { [shared]: hooked, [neighbour]: other }).status, 0)
+  const plain = hooked.replace('after(() => {})', '')
+  assert.equal(runTests(t, { [shared]: plain, [neighbour]: other }).status, 1)
+})
+
 const SLOW = `import { test } from 'node:test'
 test('computes', () => { for (const endMs = Date.now() + 1_500; Date.now() < endMs; ); })
 `
