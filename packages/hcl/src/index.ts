@@ -25,7 +25,7 @@ export type {
   TupleExpression,
   UnaryExpression,
   VariableExpression,
-} from './syntax/tree.ts'
+} from './syntax/ast.ts'
 export { asKeyword, asTraversal, findReferences, type Reference } from './syntax/references.ts'
 
 export { evaluate } from './evaluate/evaluate.ts'
@@ -43,13 +43,12 @@ export {
   type Scope,
   type ScopeOptions,
 } from './evaluate/scope.ts'
-export { charge, type EvaluationLimits, type StepBudget } from './evaluate/meter.ts'
+export { charge, type EvaluationLimits, type StepBudget } from './evaluate/budget.ts'
 export { CHARACTERS_PER_STEP, NESTING_DEPTH_MAX } from './limits.ts'
 export { parseType } from './evaluate/type-expression.ts'
 
 export { readPartialContent, readContent, type Content } from './decode/content.ts'
-export { decodeBody } from './decode/decode.ts'
-export { bodyToValue, decodedToValue } from './decode/to-value.ts'
+export { bodyToValue, decodeBody, decodedToValue } from './decode/decode.ts'
 export {
   OPEN_BODY,
   type AttributeSchema,
@@ -130,4 +129,4 @@ export {
   type Source,
   type Span,
 } from './text/source.ts'
-export { didYouMean, findNearestName, quoteText } from './text/nearest.ts'
+export { didYouMean, findNearestName, quoteText } from './text/suggest.ts'

@@ -6,19 +6,18 @@ export type { Failure, RuleResult } from './evaluate/recorder.ts'
 export type { SourceFile } from './evaluate/program.ts'
 export { BUILTINS, hostFunction } from './evaluate/builtins.ts'
 export { formatNative } from './syntax/format.ts'
-export { findCoverageTargets, type CoverageTargets } from './syntax/outline.ts'
+export { findCoverageTargets, type CoverageTargets } from './syntax/walk.ts'
 export type { NativeDiagnostic, Position } from './syntax/source.ts'
-export { areEqual } from './value/equal.ts'
-export { parseExactJson } from './value/plain-json.ts'
-export { StaticImports } from './imports/static.ts'
-export { formatValue } from './value/show.ts'
-export { toLazyValue, type JsonValue, type FieldMapping } from './value/view.ts'
 export {
+  areEqual,
+  formatValue,
+  type FunctionValue,
   isMap as isMapValue,
   ListValue,
+  type MapValue,
   typeOf,
   Undefined,
-  type FunctionValue,
-  type MapValue,
   type Value,
 } from './value/value.ts'
+export { type FieldMapping, type JsonValue, parseExactJson, toLazyValue } from './value/lazy-map.ts'
+export { StaticImports } from './imports/static.ts'

@@ -1,4 +1,4 @@
-import type { Expression, Statement, Tree } from '../src/syntax/tree.ts'
+import type { Expression, Statement, Tree } from '../src/syntax/ast.ts'
 import {
   Failure,
   NOTHING,

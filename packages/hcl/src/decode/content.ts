@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { blockAsExpression } from '../syntax/object-body.ts'
-import type { Attribute, Block, Body } from '../syntax/tree.ts'
+import { blockAsExpression } from '../syntax/parse.ts'
+import type { Attribute, Block, Body } from '../syntax/ast.ts'
 import {
   countProblems,
   hasErrors,
@@ -10,10 +10,10 @@ import {
   type Diagnostic,
   type DiagnosticCollector,
 } from '../text/diagnostic.ts'
-import { didYouMean, quoteText } from '../text/nearest.ts'
+import { didYouMean, quoteText } from '../text/suggest.ts'
 import { joinSpans } from '../text/source.ts'
 import type { AttributeSchema, BlockSchema, BodySchema } from './schema.ts'
-import { relabelBlock, unpackBlocks } from './unpack.ts'
+import { relabelBlock, unpackBlocks } from './json-blocks.ts'
 
 /** The items of a body, classified as attributes and blocks by a schema. Nothing is evaluated. */
 export interface Content {

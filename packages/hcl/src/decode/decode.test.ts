@@ -6,14 +6,13 @@ import { childScope, createScope, type Scope } from '../evaluate/scope.ts'
 import { parseHclJson } from '../syntax/json.ts'
 import { parseHcl1 } from '../syntax/hcl1.ts'
 import { parseHcl } from '../syntax/parse.ts'
-import type { Body } from '../syntax/tree.ts'
+import type { Body } from '../syntax/ast.ts'
 import { formatRange } from '../text/format.ts'
 import { BOOL, listOf, mapOf, NUMBER, STRING } from '../value/type.ts'
 import { isList, toJson } from '../value/value.ts'
 import { readPartialContent, readContent } from './content.ts'
-import { decodeBody } from './decode.ts'
+import { bodyToValue, decodeBody, decodedToValue } from './decode.ts'
 import type { BlockExpander, BodySchema, DecodedBody } from './schema.ts'
-import { bodyToValue, decodedToValue } from './to-value.ts'
 
 const task: BodySchema = {
   attributes: {

@@ -1,9 +1,9 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { evaluateInto } from '../evaluate/evaluate.ts'
-import { charge, measure, traversalCost } from '../evaluate/meter.ts'
+import { charge, measure, traversalCost } from '../evaluate/budget.ts'
 import type { Scope } from '../evaluate/scope.ts'
 import { STEPS_PER_BLOCK } from '../limits.ts'
-import type { Attribute, Block, Body } from '../syntax/tree.ts'
+import type { Attribute, Block, Body } from '../syntax/ast.ts'
 import {
   countProblems,
   hasErrors,
@@ -16,10 +16,10 @@ import {
   type Diagnostic,
   type DiagnosticCollector,
 } from '../text/diagnostic.ts'
-import { didYouMean, quoteText } from '../text/nearest.ts'
+import { didYouMean, quoteText } from '../text/suggest.ts'
 import { ANY } from '../value/type.ts'
 import { convert, formatConversionError } from '../value/convert.ts'
-import type { Value } from '../value/value.ts'
+import { makeObject, type ObjectValue, type Value } from '../value/value.ts'
 import {
   findAttributeSchema,
   findBlockSchema,
@@ -36,7 +36,7 @@ import {
   type DecodeOptions,
   type ScopedBlock,
 } from './schema.ts'
-import { relabelBlock } from './unpack.ts'
+import { relabelBlock } from './json-blocks.ts'
 
 /**
  * Checks a body against a schema and evaluates all its expressions. All errors are reported
@@ -257,4 +257,39 @@ function reportSurplus(
 ): undefined {
   const detail = `At most ${countMax} block(s) of type ${quoteText(block.type)} are allowed here.`
   return report(problems, { span: block.headerSpan, summary: 'Duplicate block', detail })
+}
+
+/**
+ * Converts any body to an object: attributes become members, the blocks of one type a list of
+ * objects.
+ */
+export function bodyToValue(
+  body: Body,
+  options: DecodeOptions,
+): Result<ObjectValue, readonly Diagnostic[]> {
+  const decoded = decodeBody(body, OPEN_BODY, options)
+  return decoded.ok ? ok(decodedToValue(decoded.value)) : err(decoded.error)
+}
+
+/**
+ * Even a single block becomes a list, so that callers handle one shape. Labels become nested
+ * objects.
+ */
+export function decodedToValue(body: DecodedBody): ObjectValue {
+  const members = new Map<string, Value>()
+  for (const { name, value } of body.attributes.values()) members.set(name, value)
+  const byType = new Map<string, Value[]>()
+  for (const block of body.blocks) {
+    const list = byType.get(block.type)
+    if (list === undefined) byType.set(block.type, [blockToValue(block)])
+    else list.push(blockToValue(block))
+  }
+  for (const [type, list] of byType) members.set(type, list)
+  return makeObject(members)
+}
+
+function blockToValue(block: DecodedBlock): ObjectValue {
+  let value = decodedToValue(block.body)
+  for (const label of block.labels.toReversed()) value = makeObject([[label, value]])
+  return value
 }

@@ -1,6 +1,6 @@
 import type { Result } from '@reeve/kit/result.ts'
 import type { Scope } from '../evaluate/scope.ts'
-import type { Block, Expression } from '../syntax/tree.ts'
+import type { Block, Expression } from '../syntax/ast.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Type } from '../value/type.ts'

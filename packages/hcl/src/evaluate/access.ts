@@ -5,8 +5,8 @@ import type {
   SplatStep,
   Step,
   VariableExpression,
-} from '../syntax/tree.ts'
-import { didYouMean, quoteText } from '../text/nearest.ts'
+} from '../syntax/ast.ts'
+import { didYouMean, quoteText } from '../text/suggest.ts'
 import { textOf, type Span } from '../text/source.ts'
 import { toNumber, toText } from '../value/convert.ts'
 import { describeValue, getAttribute, isList, isObject, type Value } from '../value/value.ts'

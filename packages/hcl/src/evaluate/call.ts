@@ -1,5 +1,5 @@
-import type { CallExpression, Expression } from '../syntax/tree.ts'
-import { didYouMean, quoteText } from '../text/nearest.ts'
+import type { CallExpression, Expression } from '../syntax/ast.ts'
+import { didYouMean, quoteText } from '../text/suggest.ts'
 import { reportAll } from '../text/diagnostic.ts'
 import { convert, formatConversionError } from '../value/convert.ts'
 import { describeValue, isList, type Value } from '../value/value.ts'
@@ -10,7 +10,7 @@ import {
   chargeSteps,
   type EvaluationContext,
 } from './context.ts'
-import { measure, traversalCost } from './meter.ts'
+import { measure, traversalCost } from './budget.ts'
 import type {
   EagerFunction,
   FunctionError,

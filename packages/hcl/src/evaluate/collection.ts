@@ -4,12 +4,12 @@ import type {
   ForExpression,
   ObjectExpression,
   TupleExpression,
-} from '../syntax/tree.ts'
-import { quoteText } from '../text/nearest.ts'
+} from '../syntax/ast.ts'
+import { quoteText } from '../text/suggest.ts'
 import { toText } from '../value/convert.ts'
 import { describeValue, entriesOf, makeObject, type Value } from '../value/value.ts'
 import { checkSize, fail, chargeSteps, withVariables, type EvaluationContext } from './context.ts'
-import { evaluateBool } from './logic.ts'
+import { evaluateBool } from './operators.ts'
 
 /** Evaluates all elements even after an error, so that all errors are reported together. */
 export function evaluateTuple(

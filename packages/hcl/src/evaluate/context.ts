@@ -1,5 +1,5 @@
 import { CHARACTERS_PER_STEP } from '../limits.ts'
-import type { Expression } from '../syntax/tree.ts'
+import type { Expression } from '../syntax/ast.ts'
 import {
   createCollector,
   report,
@@ -9,7 +9,7 @@ import {
 } from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Value } from '../value/value.ts'
-import { charge, isTooLarge, measure } from './meter.ts'
+import { charge, isTooLarge, measure } from './budget.ts'
 import { childScope, type Scope } from './scope.ts'
 
 /** The state of one evaluation. Evaluating functions return undefined after reporting an error. */

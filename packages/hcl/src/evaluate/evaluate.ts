@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import type { Expression } from '../syntax/tree.ts'
+import type { Expression } from '../syntax/ast.ts'
 import {
   createCollector,
   toDiagnostics,
@@ -8,12 +8,16 @@ import {
 } from '../text/diagnostic.ts'
 import type { Value } from '../value/value.ts'
 import { evaluateAccess, evaluateVariable } from './access.ts'
-import { evaluateArithmetic, isArithmetic } from './arithmetic.ts'
+import {
+  evaluateArithmetic,
+  evaluateConditional,
+  evaluateLogic,
+  evaluateNot,
+  isArithmetic,
+} from './operators.ts'
 import { evaluateCall } from './call.ts'
 import { evaluateFor, evaluateObject, evaluateTuple } from './collection.ts'
-import { evaluateConditional } from './conditional.ts'
 import { chargeSteps, type EvaluationContext } from './context.ts'
-import { evaluateLogic, evaluateNot } from './logic.ts'
 import type { Scope } from './scope.ts'
 import { evaluateTemplate } from './template.ts'
 

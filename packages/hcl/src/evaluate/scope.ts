@@ -1,9 +1,9 @@
 import type { Result } from '@reeve/kit/result.ts'
-import type { Expression } from '../syntax/tree.ts'
+import type { Expression } from '../syntax/ast.ts'
 import type { Diagnostic, PendingDiagnostic } from '../text/diagnostic.ts'
 import type { Type } from '../value/type.ts'
 import { getAttribute, type ObjectValue, type Value } from '../value/value.ts'
-import { makeMeter, type EvaluationLimits, type StepBudget } from './meter.ts'
+import { makeMeter, type EvaluationLimits, type StepBudget } from './budget.ts'
 
 /** The variables and functions visible to an expression. */
 export interface Scope {

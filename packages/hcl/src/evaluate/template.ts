@@ -1,11 +1,11 @@
-import type { InterpolationPart, TemplateExpression, TemplatePart } from '../syntax/tree.ts'
+import type { InterpolationPart, TemplateExpression, TemplatePart } from '../syntax/ast.ts'
 import { textOf } from '../text/source.ts'
 import { toText } from '../value/convert.ts'
 import { describeValue, type Value } from '../value/value.ts'
 import { isDeferredReference } from './access.ts'
 import { evaluateRounds } from './collection.ts'
 import { fail, joinText, chargeSteps, withVariables, type EvaluationContext } from './context.ts'
-import { evaluateBool } from './logic.ts'
+import { evaluateBool } from './operators.ts'
 
 /**
  * A template that is a single interpolation yields its value unchanged; any other yields a string.

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { parseExpression } from '../syntax/parse.ts'
-import type { Expression } from '../syntax/tree.ts'
+import type { Expression } from '../syntax/ast.ts'
 import { errorAt, type Diagnostic } from '../text/diagnostic.ts'
 import {
   ANY,

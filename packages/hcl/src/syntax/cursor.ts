@@ -2,7 +2,7 @@ import { NESTING_DEPTH_MAX } from '../limits.ts'
 import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 import { describeToken, type Token, type TokenKind } from './token.ts'
-import type { Expression } from './tree.ts'
+import type { Expression } from './ast.ts'
 
 /**
  * The parser's position in the tokens. Parsing functions return undefined after reporting an error.

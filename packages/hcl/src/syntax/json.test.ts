@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bodyToValue } from '../decode/to-value.ts'
+import { bodyToValue } from '../decode/decode.ts'
 import { createScope } from '../evaluate/scope.ts'
 import { formatRange } from '../text/format.ts'
 import { toJson } from '../value/value.ts'

@@ -1,5 +1,5 @@
 import { report } from '../text/diagnostic.ts'
-import { quoteText } from '../text/nearest.ts'
+import { quoteText } from '../text/suggest.ts'
 import { formatRange } from '../text/format.ts'
 import { joinSpans, rangeOf, type Span } from '../text/source.ts'
 import {
@@ -19,7 +19,7 @@ import {
 } from './cursor.ts'
 import { parsePlainQuoted } from './parse-template.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
-import type { Attribute, Block, Body, Label } from './tree.ts'
+import type { Attribute, Block, Body, Label } from './ast.ts'
 
 interface Items {
   readonly attributes: Attribute[]

@@ -14,7 +14,7 @@ import {
   type Cursor,
 } from './cursor.ts'
 import type { Token } from './token.ts'
-import type { Expression, ForBinding, ForExpression, ObjectItem } from './tree.ts'
+import type { Expression, ForBinding, ForExpression, ObjectItem } from './ast.ts'
 
 /** `[a, b]` or `[for v in c : v]`. */
 export function parseTuple(cursor: Cursor): Expression | undefined {

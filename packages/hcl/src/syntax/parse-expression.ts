@@ -17,7 +17,7 @@ import {
 import { parseObject, parseTuple } from './parse-collection.ts'
 import { parseHeredoc, parseQuoted } from './parse-template.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
-import type { BinaryOperator, Expression, Step } from './tree.ts'
+import type { BinaryOperator, Expression, Step } from './ast.ts'
 
 /** Parses any expression, starting at the conditional operator. */
 export function parseExpressionAt(cursor: Cursor): Expression | undefined {

@@ -1,5 +1,5 @@
 import { report } from '../text/diagnostic.ts'
-import { quoteText } from '../text/nearest.ts'
+import { quoteText } from '../text/suggest.ts'
 import { textOf } from '../text/source.ts'
 import {
   enter,
@@ -16,9 +16,9 @@ import {
 } from './cursor.ts'
 import { parseForBinding } from './parse-collection.ts'
 import { decodeQuotedText, decodeTemplateText } from './string-literal.ts'
-import { buildTemplate, applyStripMarkers, type Piece } from './template-pieces.ts'
+import { buildTemplate, applyStripMarkers, type Piece } from './strip-markers.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
-import type { Expression, ForBinding, Label } from './tree.ts'
+import type { Expression, ForBinding, Label } from './ast.ts'
 
 /** Parses a quoted template with escapes and sequences. */
 export function parseQuoted(cursor: Cursor): Expression | undefined {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { formatRange } from '../text/format.ts'
 import { rangeOf, textOf } from '../text/source.ts'
 import { parseHcl, parseExpression, parseTemplate } from './parse.ts'
-import type { Body, Expression } from './tree.ts'
+import type { Body, Expression } from './ast.ts'
 
 /** Summarizes the structure of a body, with expressions as source text. */
 function outline(body: Body): unknown {

@@ -1,6 +1,6 @@
 import type { Span } from '../text/source.ts'
 import type { NumberValue } from '@reeve/kit/number.ts'
-import type { Expression, ForBinding, Step, TemplatePart } from './tree.ts'
+import type { Expression, ForBinding, Step, TemplatePart } from './ast.ts'
 
 /** A reference to a variable, with the steps that are known without evaluation. */
 export interface Reference {

@@ -1,5 +1,6 @@
-import { report } from '../text/diagnostic.ts'
-import { push, type Scanner, type TemplateMode } from './scanner.ts'
+import { type DiagnosticCollector, report } from '../text/diagnostic.ts'
+import type { Source } from '../text/source.ts'
+import type { Token, TokenKind } from './token.ts'
 
 /** Scans one token of a template: text, the start of a sequence, or the end. */
 export function scanTemplate(scanner: Scanner, mode: TemplateMode): void {
@@ -87,4 +88,36 @@ function findTextEnd(text: string, start: number, kind: TemplateMode['kind']): n
 export function isEscapedSequence(text: string, at: number): boolean {
   const unit = text[at]
   return (unit === '$' || unit === '%') && text[at + 1] === unit && text[at + 2] === '{'
+}
+
+/** State of the scanner: its position and the tokens so far. */
+export interface Scanner {
+  readonly source: Source
+  readonly text: string
+  readonly problems: DiagnosticCollector
+  readonly tokens: Token[]
+  /**
+   * Templates inside code inside templates. A list instead of recursion, so that depth only costs
+   * memory.
+   */
+  readonly modes: (CodeMode | TemplateMode)[]
+  at: number
+}
+
+/** Inside `${…}`, a brace without an opening counterpart ends the sequence. */
+export interface CodeMode {
+  readonly kind: 'code'
+  readonly isSequence: boolean
+  openBraceCount: number
+}
+
+/** Scanning the characters of a quoted string, a heredoc or a bare template. */
+type TemplateMode =
+  | { readonly kind: 'quoted' | 'bare' }
+  | { readonly kind: 'heredoc'; readonly marker: string; isAtLineStart: boolean }
+
+/** Adds a token of this length and advances. */
+export function push(scanner: Scanner, kind: TokenKind, length: number): void {
+  scanner.tokens.push({ kind, start: scanner.at, end: scanner.at + length })
+  scanner.at += length
 }

@@ -1,9 +1,8 @@
 import { SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import { report, type DiagnosticCollector } from '../text/diagnostic.ts'
 import type { Source } from '../text/source.ts'
-import { quoteText } from '../text/nearest.ts'
-import { scanTemplate } from './scan-template.ts'
-import { push, type CodeMode, type Scanner } from './scanner.ts'
+import { quoteText } from '../text/suggest.ts'
+import { type CodeMode, push, type Scanner, scanTemplate } from './scan-template.ts'
 import { PUNCTUATION, type Punctuation, type Token } from './token.ts'
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorAt, createCollector, report, toDiagnostics, warningAt } from './diagnostic.ts'
 import { formatDiagnostic, formatDiagnostics } from './format.ts'
-import { didYouMean, findNearestName, quoteText } from './nearest.ts'
+import { didYouMean, findNearestName, quoteText } from './suggest.ts'
 import { makeSource, rangeOf } from './source.ts'
 
 function at(text: string, marked: string) {

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { quoteText } from '../text/nearest.ts'
+import { quoteText } from '../text/suggest.ts'
 import { numberToText, parseNumber, type NumberValue } from '@reeve/kit/number.ts'
 import {
   ANY,

@@ -9,8 +9,8 @@ import type {
   Name,
   Statement,
   Tree,
-} from '../syntax/tree.ts'
-import { childExpressions } from './children.ts'
+} from '../syntax/ast.ts'
+import { childExpressions } from '../syntax/walk.ts'
 
 /** Constants of every policy. */
 const PREDECLARED_CONSTANTS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'undefined'])

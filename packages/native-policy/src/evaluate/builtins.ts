@@ -1,10 +1,12 @@
 import { CHARACTERS_PER_STEP, SHOWN_LENGTH_MAX } from '../limits.ts'
 import { byteLength } from '../value/bytes.ts'
-import { compareOrdered } from '../value/equal.ts'
-import { Float, floatOf, wrapInt } from '../value/int.ts'
-import { keyOf, valueOfKey } from '../value/map.ts'
-import { formatValue } from '../value/show.ts'
 import {
+  type CallContext,
+  compareOrdered,
+  Float,
+  floatOf,
+  formatValue,
+  type FunctionValue,
   isInt,
   isMap,
   isNumeric,
@@ -12,10 +14,10 @@ import {
   toNumber,
   typeOf,
   Undefined,
-  type CallContext,
-  type FunctionValue,
   type Value,
+  wrapInt,
 } from '../value/value.ts'
+import { keyOf, valueOfKey } from '../value/map.ts'
 
 type Implementation = (args: readonly Value[], context: CallContext) => Value
 

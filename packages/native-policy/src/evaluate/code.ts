@@ -1,8 +1,8 @@
 import type { Source } from '../syntax/source.ts'
-import type { Expression, TextSpan, Statement } from '../syntax/tree.ts'
+import type { Expression, TextSpan, Statement } from '../syntax/ast.ts'
 import { Undefined, type Value } from '../value/value.ts'
 import type { OperatorContext } from './operators.ts'
-import type { EvaluationState, CodeLocation } from './run.ts'
+import type { EvaluationState, CodeLocation } from './state.ts'
 import type { Frame, Scope } from './scope.ts'
 
 /** A compiled expression. */

@@ -1,6 +1,5 @@
-import { floatOf } from '../value/int.ts'
-import { keyOf, MutableMap } from '../value/map.ts'
 import {
+  floatOf,
   isFunction,
   isNumeric,
   isRule,
@@ -9,6 +8,7 @@ import {
   Undefined,
   type Value,
 } from '../value/value.ts'
+import { keyOf, MutableMap } from '../value/map.ts'
 import type {
   BinaryExpression,
   CallExpression,
@@ -19,7 +19,7 @@ import type {
   SelectExpression,
   SliceExpression,
   StateExpression,
-} from '../syntax/tree.ts'
+} from '../syntax/ast.ts'
 import { isEmpty, readIndex, readSlice } from './access.ts'
 import {
   compileExpression,
@@ -28,12 +28,11 @@ import {
   type CompiledExpression,
   type CompileContext,
 } from './code.ts'
-import { compileFunction } from './compile-function.ts'
+import { compileFunction, compileRule } from './compile-statement.ts'
 import { compileLogic, compileNot, explained } from './compile-logic.ts'
 import { compileQuantifier } from './compile-quantifier.ts'
-import { compileRule } from './compile-rule.ts'
 import { calculate, compare, testMembership, type OperatorContext } from './operators.ts'
-import type { EvaluationState, CodeLocation } from './run.ts'
+import type { EvaluationState, CodeLocation } from './state.ts'
 import { frameAt } from './scope.ts'
 
 export function makeExpression(node: Expression, maker: CompileContext): CompiledExpression {

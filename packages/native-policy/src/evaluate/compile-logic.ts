@@ -1,4 +1,4 @@
-import type { BinaryExpression, Expression, LogicOperator } from '../syntax/tree.ts'
+import type { BinaryExpression, Expression, LogicOperator } from '../syntax/ast.ts'
 import { typeOf, Undefined, type Value } from '../value/value.ts'
 import {
   compileExpression,
@@ -8,7 +8,7 @@ import {
 } from './code.ts'
 import { combine } from './operators.ts'
 import { sourceExcerpt } from './recorder.ts'
-import type { EvaluationState, CodeLocation } from './run.ts'
+import type { EvaluationState, CodeLocation } from './state.ts'
 
 /** Returns a boolean or undefined; any other value is an error. */
 export function expectBoolean(

@@ -1,6 +1,6 @@
 import { keyOf, MutableMap } from '../value/map.ts'
 import { ListValue, Undefined, type Value } from '../value/value.ts'
-import type { LoopVariables, QuantifierExpression } from '../syntax/tree.ts'
+import type { LoopVariables, QuantifierExpression } from '../syntax/ast.ts'
 import {
   compileExpression,
   operatorContextAt,
@@ -11,7 +11,7 @@ import { compileTracedOperand, expectBoolean } from './compile-logic.ts'
 import { eachElement, elementsOf, notIterableMessage, type Element } from './elements.ts'
 import { combine } from './operators.ts'
 import { sourceExcerpt } from './recorder.ts'
-import type { EvaluationState } from './run.ts'
+import type { EvaluationState } from './state.ts'
 import { Scope, type Frame } from './scope.ts'
 
 /** Evaluates the body for one element. */

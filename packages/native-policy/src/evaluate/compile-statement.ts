@@ -1,12 +1,25 @@
-import { areEqual } from '../value/equal.ts'
-import { ListValue, type Value } from '../value/value.ts'
+import {
+  areEqual,
+  type CallContext,
+  type FunctionValue,
+  isFunction,
+  isRule,
+  ListValue,
+  type RuleValue,
+  typeOf,
+  Undefined,
+  type Value,
+} from '../value/value.ts'
 import type {
   AssignStatement,
   CaseStatement,
   ForStatement,
+  FunctionExpression,
   IfStatement,
+  RuleExpression,
   Statement,
-} from '../syntax/tree.ts'
+} from '../syntax/ast.ts'
+import type { Position, Source } from '../syntax/source.ts'
 import { readIndex, writeIndex } from './access.ts'
 import {
   BREAK,
@@ -20,14 +33,12 @@ import {
   type CompileContext,
   type CompiledStatement,
 } from './code.ts'
-import { compileFunction } from './compile-function.ts'
-import { compileTracedOperand } from './compile-logic.ts'
+import { compileTracedOperand, expectBoolean } from './compile-logic.ts'
 import { loopScope } from './compile-quantifier.ts'
-import { compileRule } from './compile-rule.ts'
 import { eachElement, elementsOf, notIterableMessage } from './elements.ts'
 import { calculate } from './operators.ts'
-import type { EvaluationState, CodeLocation } from './run.ts'
-import { assignedNames, frameAt, type Frame } from './scope.ts'
+import type { EvaluationState, CodeLocation } from './state.ts'
+import { assignedNames, frameAt, type Frame, Scope } from './scope.ts'
 
 export function compileBlock(
   statements: readonly Statement[],
@@ -264,4 +275,140 @@ function compileFor(statement: ForStatement, maker: CompileContext): CompiledSta
     })
     return state.ending === RETURN ? RETURN : NEXT
   }
+}
+
+export function compileFunction(
+  node: FunctionExpression,
+  maker: CompileContext,
+  name: string,
+): CompiledExpression {
+  const parameters = node.parameters.map((parameter) => parameter.name)
+  const scope = new Scope(maker.scope, [...parameters, ...assignedNames(node.body)])
+  const body = maker.compilers.block(node.body, { ...maker, scope })
+  const site: CodeLocation = { source: maker.source, at: node.spot.start }
+  // Not always the first slots: `_` may occur twice.
+  const slots = parameters.map((parameter) => scope.declare(parameter))
+  const shape = { name, scope, body, site, slots }
+  return (frame, run) => new Closure(shape, frame, run)
+}
+
+interface FunctionShape {
+  readonly name: string
+  readonly scope: Scope
+  readonly body: CompiledStatement
+  readonly site: CodeLocation
+  /** Slots of the parameters. */
+  readonly slots: readonly number[]
+}
+
+class Closure implements FunctionValue {
+  readonly isFunction = true
+  readonly name: string
+  readonly arity: readonly [number, number]
+  readonly #shape: FunctionShape
+  readonly #frame: Frame
+  readonly #run: EvaluationState
+
+  constructor(shape: FunctionShape, frame: Frame, run: EvaluationState) {
+    this.name = shape.name
+    this.arity = [shape.slots.length, shape.slots.length]
+    this.#shape = shape
+    this.#frame = frame
+    this.#run = run
+  }
+
+  call(args: readonly Value[], _context: CallContext): Value {
+    const { scope, body, site, slots } = this.#shape
+    const run = this.#run
+    const frame = scope.frame(this.#frame)
+    for (const [index, value] of args.entries()) frame.slots[slots[index] ?? index] = value
+    run.enter(site)
+    const ending = body(frame, run)
+    run.leave()
+    if (ending !== RETURN) return run.fail(site, `${this.name} ends without "return"`)
+    return run.returned
+  }
+}
+
+/** Name of a rule in reports: the variable it is assigned to. */
+interface RuleNaming {
+  readonly name: string
+  readonly description: string
+}
+
+/** Compiles `rule [when p] { e }`. */
+export function compileRule(
+  node: RuleExpression,
+  maker: CompileContext,
+  naming: RuleNaming | undefined,
+): CompiledExpression {
+  const when = node.when === undefined ? undefined : compileExpression(node.when, maker)
+  const body = compileTracedOperand(node.body, maker)
+  const site: CodeLocation = { source: maker.source, at: node.spot.start }
+  const evaluate: CompiledExpression = (frame, run) => {
+    const applies = when === undefined ? true : whenOf(when(frame, run), { run, site })
+    if (applies !== true) return applies instanceof Undefined ? applies : true
+    const mark = run.recorder?.checkpoint
+    const value = body(frame, run)
+    if (value === true && mark !== undefined) run.recorder?.rollback(mark)
+    return value
+  }
+  const named = naming ?? { name: '', description: '' }
+  return (frame, run) => new Rule({ evaluate, frame, run, site, naming: named })
+}
+
+function whenOf(
+  value: Value,
+  { run, site }: { run: EvaluationState; site: CodeLocation },
+): boolean | Undefined {
+  return expectBoolean(value, { run, site, what: '"when"' })
+}
+
+interface RuleParts {
+  readonly evaluate: CompiledExpression
+  readonly frame: Frame
+  readonly run: EvaluationState
+  readonly site: CodeLocation
+  readonly naming: RuleNaming
+}
+
+class Rule implements RuleValue {
+  readonly isRule = true
+  readonly #parts: RuleParts
+  #state: 'waiting' | 'running' | 'done' = 'waiting'
+  #value: Value = null
+
+  constructor(parts: RuleParts) {
+    this.#parts = parts
+  }
+
+  force(): Value {
+    if (this.#state === 'done') return this.#value
+    const { run, site, naming } = this.#parts
+    if (this.#state === 'running')
+      return run.fail(site, `the rule ${JSON.stringify(naming.name)} needs its own value`)
+    this.#state = 'running'
+    this.#value = this.#evaluate()
+    this.#state = 'done'
+    return this.#value
+  }
+
+  #evaluate(): Value {
+    const { evaluate, frame, run, site, naming } = this.#parts
+    run.enter(site)
+    const outcome =
+      run.recorder === undefined
+        ? { value: evaluate(frame, run), failures: [] }
+        : run.recorder.scoped(() => evaluate(frame, run))
+    run.leave()
+    const { value, failures } = outcome
+    if (isRule(value) || isFunction(value) || value === null)
+      return run.fail(site, `a rule cannot have the value ${typeOf(value)}`)
+    run.reports.push({ ...naming, position: positionOf(site), value, failures })
+    return value
+  }
+}
+
+function positionOf({ source, at }: { source: Source; at: number }): Position {
+  return source.positionAt(at)
 }

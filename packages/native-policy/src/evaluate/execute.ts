@@ -1,23 +1,23 @@
 import { STEPS_MAX } from '../limits.ts'
 import type { NativeDiagnostic, Position } from '../syntax/source.ts'
 import { deepCopy } from '../value/copy.ts'
-import { Float } from '../value/int.ts'
-import { compareKeys } from '../value/map.ts'
 import {
+  Float,
+  type FunctionValue,
   isFunction,
   isMap,
   isRule,
+  type Key,
   ListValue,
+  type MapValue,
   typeOf,
   Undefined,
-  type FunctionValue,
-  type Key,
-  type MapValue,
   type Value,
 } from '../value/value.ts'
+import { compareKeys } from '../value/map.ts'
 import { predeclared, type Program, type ProgramImport } from './program.ts'
 import { FailureRecorder, type RuleResult } from './recorder.ts'
-import { EvaluationState, EvaluationAborted } from './run.ts'
+import { EvaluationState, EvaluationAborted } from './state.ts'
 import type { Frame } from './scope.ts'
 
 export interface EvaluateOptions {

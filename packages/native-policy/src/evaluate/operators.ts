@@ -4,12 +4,14 @@ import type {
   ComparisonOperator,
   LogicOperator,
   MembershipOperator,
-} from '../syntax/tree.ts'
+} from '../syntax/ast.ts'
 import { joinTexts } from '../value/bytes.ts'
-import { areEqual, compareOrdered } from '../value/equal.ts'
-import { floatOf, wrapInt, type Float, type Int } from '../value/int.ts'
-import { keyOf } from '../value/map.ts'
 import {
+  areEqual,
+  compareOrdered,
+  type Float,
+  floatOf,
+  type Int,
   isInt,
   isMap,
   isNumeric,
@@ -18,8 +20,10 @@ import {
   typeOf,
   Undefined,
   type Value,
+  wrapInt,
 } from '../value/value.ts'
-import type { EvaluationState, CodeLocation } from './run.ts'
+import { keyOf } from '../value/map.ts'
+import type { EvaluationState, CodeLocation } from './state.ts'
 
 /** Position and state of an operator during evaluation. */
 export interface OperatorContext {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { PRINT_LENGTH_MAX } from '../limits.ts'
-import { formatValue } from '../value/show.ts'
+import { formatValue } from '../value/value.ts'
 import { compilePolicy, type PolicyOptions } from './policy.ts'
 import type { EvaluateOptions, Evaluation } from './execute.ts'
 

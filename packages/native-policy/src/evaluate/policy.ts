@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { NativeDiagnostic, Position } from '../syntax/source.ts'
 import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
-import { freeVariables } from './free-names.ts'
+import { freeVariables } from '../syntax/walk.ts'
 import { compileProgram, type Program, type SourceFile } from './program.ts'
 
 export interface PolicyOptions {

@@ -1,9 +1,8 @@
 import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { FAILURES_PER_RULE_MAX, QUOTED_LENGTH_MAX, SHOWN_LENGTH_MAX } from '../limits.ts'
 import type { Position, Source } from '../syntax/source.ts'
-import type { TextSpan } from '../syntax/tree.ts'
-import { formatValue } from '../value/show.ts'
-import type { Value } from '../value/value.ts'
+import type { TextSpan } from '../syntax/ast.ts'
+import { formatValue, type Value } from '../value/value.ts'
 
 /** An expression in a rule that was not true. */
 export interface Failure {

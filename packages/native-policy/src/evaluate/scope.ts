@@ -1,4 +1,4 @@
-import type { Statement } from '../syntax/tree.ts'
+import type { Statement } from '../syntax/ast.ts'
 import type { Value } from '../value/value.ts'
 
 /** The variables of one activation of a scope; undefined if not assigned yet. */

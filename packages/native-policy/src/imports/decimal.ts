@@ -1,19 +1,20 @@
 import { Decimal as BaseDecimal } from 'decimal.js'
-import { floatOf, wrapInt } from '../value/int.ts'
-import { createMap } from '../value/map.ts'
 import {
+  type CallContext,
+  floatOf,
+  type FunctionValue,
   isInt,
   isMap,
   isNumeric,
+  type MapValue,
   toNumber,
   typeOf,
   Undefined,
-  type CallContext,
-  type FunctionValue,
-  type MapValue,
   type Value,
+  wrapInt,
 } from '../value/value.ts'
-import { typed } from './function.ts'
+import { createMap } from '../value/map.ts'
+import { typed } from './define.ts'
 
 /** A hundred digits. Exponents are bounded, so that output is too. */
 const Decimal = BaseDecimal.clone({

@@ -1,19 +1,18 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
-import { Float } from '../value/int.ts'
-import { createMap } from '../value/map.ts'
-import { parseExactJson } from '../value/plain-json.ts'
-import { plainSize, toLazyValue, type JsonValue } from '../value/view.ts'
 import {
+  type CallContext,
+  Float,
   isMap,
   isRule,
   ListValue,
+  type MapValue,
   typeOf,
   Undefined,
-  type CallContext,
-  type MapValue,
   type Value,
 } from '../value/value.ts'
-import { typed } from './function.ts'
+import { createMap } from '../value/map.ts'
+import { type JsonValue, parseExactJson, plainSize, toLazyValue } from '../value/lazy-map.ts'
+import { typed } from './define.ts'
 
 /** The import `json`. */
 export function jsonImport(): MapValue {

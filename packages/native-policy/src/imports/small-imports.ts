@@ -3,7 +3,7 @@ import { parseAddress, parseCidr, type Cidr } from '@reeve/kit/ip-address.ts'
 import { bytesOfText, textOfBytes } from '../value/bytes.ts'
 import { createMap } from '../value/map.ts'
 import { typeOf, type CallContext, type MapValue } from '../value/value.ts'
-import { typed } from './function.ts'
+import { typed } from './define.ts'
 
 /** The import `base64`: sections 4 and 5 of RFC 4648. */
 export function base64Import(): MapValue {

@@ -1,7 +1,5 @@
 import type { MapValue } from '../value/value.ts'
-import { collectionImport } from './collection.ts'
-import { listsImport } from './collection-lists.ts'
-import { mapsImport } from './collection-maps.ts'
+import { collectionImport, listsImport, mapsImport } from './collection.ts'
 import { decimalImport } from './decimal.ts'
 import { jsonImport } from './json.ts'
 import {

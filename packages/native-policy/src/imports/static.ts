@@ -1,4 +1,4 @@
-import { toLazyValue, type JsonValue } from '../value/view.ts'
+import { toLazyValue, type JsonValue } from '../value/lazy-map.ts'
 import type { Value } from '../value/value.ts'
 
 /**

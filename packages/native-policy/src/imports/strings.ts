@@ -1,15 +1,15 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
-import { Float } from '../value/int.ts'
-import { createMap } from '../value/map.ts'
 import {
+  type CallContext,
+  Float,
   isInt,
   ListValue,
-  typeOf,
-  type CallContext,
   type MapValue,
+  typeOf,
   type Value,
 } from '../value/value.ts'
-import { textArgument, typed, defineVariadic } from './function.ts'
+import { createMap } from '../value/map.ts'
+import { textArgument, typed, defineVariadic } from './define.ts'
 
 /** The import `strings`. */
 export function stringsImport(): MapValue {

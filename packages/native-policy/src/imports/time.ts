@@ -1,17 +1,17 @@
 import { floorDivide, MONTHS, toWallTime, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { createMap } from '../value/map.ts'
-import { wrapInt } from '../value/int.ts'
 import {
+  type CallContext,
   isInt,
   isMap,
   isNumeric,
+  type MapValue,
   toNumber,
   typeOf,
-  type CallContext,
-  type MapValue,
   type Value,
+  wrapInt,
 } from '../value/value.ts'
-import { typed } from './function.ts'
+import { typed } from './define.ts'
 
 /** The time of the evaluation and the UTC offset of its time zone. */
 export interface TimeSettings {

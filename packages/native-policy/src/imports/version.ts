@@ -7,7 +7,7 @@ import {
 } from '@reeve/kit/version.ts'
 import { createMap } from '../value/map.ts'
 import { isMap, type CallContext, type MapValue, type Value } from '../value/value.ts'
-import { typed } from './function.ts'
+import { typed } from './define.ts'
 
 const SYNTAX = 'lenient'
 const CONSTRAINT = /^\s*(=|!=|>=|<=|>|<|~>)?\s*(\S+)\s*$/

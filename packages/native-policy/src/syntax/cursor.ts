@@ -1,7 +1,7 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
 import { NativeSyntaxError, type Source } from './source.ts'
 import type { Token, TokenKind } from './token.ts'
-import type { TextSpan, Statement, Warning } from './tree.ts'
+import type { TextSpan, Statement, Warning } from './ast.ts'
 
 /** The parser's position in the tokens. */
 export class Cursor {

@@ -1,5 +1,5 @@
 import { OPERATOR_CHAIN_MAX } from '../limits.ts'
-import { wrapInt } from '../value/int.ts'
+import { wrapInt } from '../value/value.ts'
 import type { Cursor } from './cursor.ts'
 import type {
   BinaryOperator,
@@ -9,7 +9,7 @@ import type {
   MapEntry,
   Name,
   QuantifierKind,
-} from './tree.ts'
+} from './ast.ts'
 
 /** Binary operators by precedence, lowest first. Level 7 is unary. */
 const LEVELS: readonly Readonly<Record<string, BinaryOperator>>[] = [

@@ -14,7 +14,7 @@ import type {
   IfStatement,
   Name,
   Statement,
-} from './tree.ts'
+} from './ast.ts'
 
 const ASSIGNMENTS: Readonly<Record<string, ArithmeticOperator | undefined>> = {
   '=': undefined,

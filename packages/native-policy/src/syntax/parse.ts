@@ -3,7 +3,7 @@ import { parseExpression, parseName } from './parse-expression.ts'
 import { parseBlock, parseStatements } from './parse-statement.ts'
 import { scan } from './scan.ts'
 import type { Source } from './source.ts'
-import type { Expression, ImportDeclaration, ParamDeclaration, Tree } from './tree.ts'
+import type { Expression, ImportDeclaration, ParamDeclaration, Tree } from './ast.ts'
 
 const IDENTIFIER = /^[\p{L}_][\p{L}_\p{Nd}]*$/u
 

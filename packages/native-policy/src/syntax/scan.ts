@@ -1,5 +1,5 @@
 import { SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
-import { wrapInt, type Int } from '../value/int.ts'
+import { wrapInt, type Int } from '../value/value.ts'
 import { readQuoted } from './quoted.ts'
 import { NativeSyntaxError, type Source } from './source.ts'
 import { KEYWORDS, WORD_OPERATORS, type Token } from './token.ts'

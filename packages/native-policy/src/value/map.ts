@@ -1,6 +1,5 @@
 import { compareTexts } from './bytes.ts'
-import { Float } from './int.ts'
-import type { Key, MapValue, Value } from './value.ts'
+import { Float, type Key, type MapValue, type Value } from './value.ts'
 
 /** Converts a value to a map key; undefined if it cannot be one. */
 export function keyOf(value: Value): Key | undefined {

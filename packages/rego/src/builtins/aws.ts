@@ -8,7 +8,7 @@ import { toBigInt } from '../value/number.ts'
 import { formatValue } from '../value/format.ts'
 import { EMPTY_OBJECT, objectOf, ObjectValue, setOf } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString } from './operand.ts'
+import { chargeForString } from './operands.ts'
 
 /**
  * Signature Version 4 of AWS: a pure function of the request, the keys and the time. Methods and

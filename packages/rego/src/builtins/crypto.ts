@@ -3,7 +3,7 @@ import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { constantTimeEqual } from '@reeve/kit/bytes.ts'
 import { hmac, MD5, SHA1, SHA256, SHA512, type Hash } from '@reeve/kit/hash.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString } from './operand.ts'
+import { chargeForString } from './operands.ts'
 
 const HASHES = [MD5, SHA1, SHA256] as const
 const HMACS = [MD5, SHA1, SHA256, SHA512] as const

@@ -1,15 +1,27 @@
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
 import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { parseYaml, writeYaml } from '@reeve/kit/yaml/index.ts'
-import { jsonString, toHtmlSafeJsonString, type JsonLayout } from '../value/json-text.ts'
-import { kindOf, type ObjectValue, type Value } from '../value/value.ts'
-import { parseHclJson } from '../value/json.ts'
+import { parseYaml, writeYaml, type YamlValue } from '@reeve/kit/yaml/index.ts'
+import {
+  jsonString,
+  toHtmlSafeJsonString,
+  type JsonLayout,
+  parseHclJson,
+  keyText,
+} from '../value/json.ts'
+import {
+  isArray,
+  isNumber,
+  kindOf,
+  ObjectBuilder,
+  type ObjectValue,
+  type Value,
+} from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
-import { findBadBase64 } from '../crypt/base64-text.ts'
-import { chargeForString, chargedString } from './operand.ts'
-import { fromYamlValue, toYamlValue } from './yaml-value.ts'
+import { findBadBase64 } from '../crypto/token.ts'
+import { fromBigInt, fromDouble, toBigInt, toDouble } from '../value/number.ts'
+import { chargeForString, chargedString } from './operands.ts'
 
 export const ENCODING_BUILTINS: readonly Builtin[] = [
   define({ name: 'json.marshal', operands: ['any'], result: 'string' }, (context, value) =>
@@ -131,4 +143,25 @@ function yamlProblem(problem: string): string {
   return line === undefined
     ? `yaml: ${problem}`
     : `yaml: line ${line}: did not find valid YAML at column ${column}: ${what}`
+}
+
+function fromYamlValue(value: YamlValue): Value {
+  if (typeof value === 'number') return fromDouble(value) ?? 0
+  if (typeof value === 'bigint') return fromBigInt(value) ?? 0
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(fromYamlValue)
+  const builder = new ObjectBuilder()
+  for (const [name, item] of Object.entries(value)) builder.set(name, fromYamlValue(item))
+  return builder.build()
+}
+
+function toYamlValue(value: Value): YamlValue {
+  if (isNumber(value)) {
+    if (typeof value === 'number') return value
+    return toBigInt(value) ?? toDouble(value)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (isArray(value)) return value.map(toYamlValue)
+  if (value.kind === 'set') return value.sorted().map(toYamlValue)
+  return Object.fromEntries(value.entries().map(([key, item]) => [keyText(key), toYamlValue(item)]))
 }

@@ -2,8 +2,8 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isArray, kindOf, type Value } from '../value/value.ts'
 import { define, typeMismatch, type Builtin, type CallContext } from './builtin.ts'
 import { PATTERN_LENGTH_MAX } from './limits.ts'
-import { chargeForString, chargedString } from './operand.ts'
-import { compilePattern, chargeSearch } from '../pattern/pattern.ts'
+import { chargeForString, chargedString } from './operands.ts'
+import { compilePattern, chargeSearch } from '../regex/pattern.ts'
 
 export const GLOB_BUILTINS: readonly Builtin[] = [
   define(

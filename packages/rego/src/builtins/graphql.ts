@@ -2,15 +2,13 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GraphQLError } from 'graphql/error/GraphQLError.js'
 import type { DocumentNode } from 'graphql/language/ast.js'
 import type { GraphQLSchema } from 'graphql/type/schema.js'
-import { queryProblem, schemaOf } from '../graphql/check.ts'
+import { type DocumentKind, queryProblem, readText, schemaOf } from '../graphql/check.ts'
 import { documentMembers } from '../graphql/document-value.ts'
-import { readText, type DocumentKind } from '../graphql/read-text.ts'
 import { documentOf, WrongShape } from '../graphql/value-document.ts'
-import { fromJson } from '../value/json.ts'
-import { toHtmlSafeJsonString } from '../value/json-text.ts'
+import { fromJson, toHtmlSafeJsonString } from '../value/json.ts'
 import { objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString } from './operand.ts'
+import { chargeForString } from './operands.ts'
 
 const DOCUMENT = ['string', 'object'] as const
 type Document = string | ObjectValue

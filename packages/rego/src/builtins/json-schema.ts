@@ -1,10 +1,9 @@
-import { findSchemaProblem } from '../schema/check-schema.ts'
-import { validate } from '../schema/validate.ts'
-import { toHtmlSafeJsonString } from '../value/json-text.ts'
-import { parseHclJson } from '../value/json.ts'
+import { findSchemaProblem } from '../json-schema/check-schema.ts'
+import { validate } from '../json-schema/validate.ts'
+import { parseHclJson, toHtmlSafeJsonString } from '../value/json.ts'
 import { objectOf, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString } from './operand.ts'
+import { chargeForString } from './operands.ts'
 
 const SCHEMA = ['string', 'object'] as const
 

@@ -17,8 +17,8 @@ import {
   parseHost,
   parseNetwork,
   type Cidr,
-} from './network.ts'
-import { membersOf } from './operand.ts'
+} from './cidr.ts'
+import { membersOf } from './operands.ts'
 
 const COLLECTION = ['string', 'array', 'set', 'object'] as const
 

@@ -1,14 +1,14 @@
 import type { Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { findIntersection } from '../pattern/glob-intersection.ts'
-import { addLength, chargeForString, smallWholeOf } from './operand.ts'
+import { findIntersection } from '../regex/glob-intersection.ts'
+import { addLength, chargeForString, smallWholeOf } from './operands.ts'
 import {
   compilePattern,
   findMatches,
   chargeSearch,
   type Match,
   type Pattern,
-} from '../pattern/pattern.ts'
+} from '../regex/pattern.ts'
 
 export const REGEX_BUILTINS: readonly Builtin[] = [
   ...(['regex.match', 're_match'] as const).map((name) =>

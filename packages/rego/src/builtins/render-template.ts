@@ -7,12 +7,12 @@ import {
   type TemplateValue,
 } from '@reeve/go-template'
 import { CHARACTERS_PER_STEP, VALUE_DEPTH_MAX } from '../limits.ts'
-import { keyText } from '../value/json-text.ts'
-import { LimitExceeded } from '../value/limit-reached.ts'
+import { keyText } from '../value/json.ts'
+import { LimitExceeded } from '../value/fuel.ts'
 import { numberText } from '../value/number.ts'
 import { isArray, isNumber, ObjectValue, SetValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString, chargedString } from './operand.ts'
+import { chargeForString, chargedString } from './operands.ts'
 
 const DELIMITERS = { left: '{{', right: '}}' } as const
 

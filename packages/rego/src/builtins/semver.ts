@@ -1,7 +1,7 @@
 import { quote } from '@reeve/go-template/fmt'
 import { compareVersions, parseVersion } from '@reeve/kit/version.ts'
 import { define, type Builtin } from './builtin.ts'
-import { chargeForString } from './operand.ts'
+import { chargeForString } from './operands.ts'
 
 export const SEMVER_BUILTINS: readonly Builtin[] = [
   define(

@@ -1,5 +1,5 @@
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString, smallWholeOf } from './operand.ts'
+import { chargeForString, smallWholeOf } from './operands.ts'
 
 export const STRING_PART_BUILTINS: readonly Builtin[] = [
   search('contains', (text, part) => text.includes(part)),

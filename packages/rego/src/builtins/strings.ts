@@ -1,7 +1,7 @@
 import { toDecimal } from '../value/number.ts'
 import { isArray, type SetValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString, chargedString, smallWholeOf, textsOf } from './operand.ts'
+import { chargeForString, chargedString, smallWholeOf, textsOf } from './operands.ts'
 import { replaceAll, replacerOf } from '../text/replace.ts'
 import { sprintf } from '../text/sprintf.ts'
 

@@ -10,7 +10,7 @@ import {
   formatTime,
 } from '@reeve/go-template/time'
 import { daysInMonth, floorDivide, dayStartMs, WEEKDAYS } from '@reeve/kit/calendar.ts'
-import { chargeForString, smallWholeOf } from './operand.ts'
+import { chargeForString, smallWholeOf } from './operands.ts'
 
 const NS_MIN = -(2n ** 63n)
 const NS_MAX = 2n ** 63n - 1n

@@ -6,7 +6,7 @@ import {
   type NumberValue,
 } from '../value/number.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString } from './operand.ts'
+import { chargeForString } from './operands.ts'
 
 const LETTERS = ['k', 'm', 'g', 't', 'p', 'e'] as const
 

@@ -9,7 +9,7 @@ import {
 } from '../value/value.ts'
 import { quote } from '@reeve/go-template/fmt'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { chargeForString, chargedString } from './operand.ts'
+import { chargeForString, chargedString } from './operands.ts'
 import { escapeQuery, parseUrl, unescapeText } from '@reeve/go-template/url'
 
 export const URI_BUILTINS: readonly Builtin[] = [

@@ -1,8 +1,8 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import type { Rule } from '../syntax/tree.ts'
-import { checkConflicts } from './conflicts.ts'
+import type { Rule } from '../syntax/ast.ts'
+import { checkConflicts } from './checks.ts'
 import type { VirtualDocument, RuleIR, TreeNode } from './ir.ts'
-import { ensureNode, groundPrefix } from './tree.ts'
+import { ensureNode, groundPrefix } from './rule-tree.ts'
 import { packageKey, throwCompileError, type Compilation, type Unit } from './unit.ts'
 
 /** Puts the rules of all modules into the tree, each with the others of its document. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileRego } from '../evaluate/policies.ts'
+import { compileRego } from '../evaluate/program.ts'
 import { toJson } from '../value/json.ts'
 
 const cases = [

@@ -1,7 +1,7 @@
 import type { Builtin } from '../builtins/builtin.ts'
 import type { Value } from '../value/value.ts'
-import type { Source } from '../syntax/problem.ts'
-import type { Rule } from '../syntax/tree.ts'
+import type { Source } from '../syntax/source.ts'
+import type { Rule } from '../syntax/ast.ts'
 
 /**
  * Intermediate representation of rules: names are variables or absolute references, operators and

@@ -1,9 +1,9 @@
-import type { Rule, Term } from '../syntax/tree.ts'
-import type { BindingState } from './analyse.ts'
+import type { Rule, Term } from '../syntax/ast.ts'
+import type { BindingState } from './bindings.ts'
 import type { Definition, Expression, Goal, RuleIR, Variable } from './ir.ts'
 import { lowerBody } from './lower-literal.ts'
 import { lowerTerm, type GoalBuilder } from './lower-term.ts'
-import { checkSafe, orderExpression, reorderForSafety } from './order.ts'
+import { checkSafe, orderExpression, reorderForSafety } from './safety.ts'
 import {
   declare,
   makeScope,

@@ -1,5 +1,5 @@
 import { equal } from '../value/value.ts'
-import { findUnbound, visitExpression, type BindingState } from './analyse.ts'
+import { findUnbound, visitExpression, type BindingState } from './bindings.ts'
 import type { Expression, Reference, Variable } from './ir.ts'
 
 /** How a unification is carried out where it stands: every step binds what the next may use. */

@@ -1,4 +1,4 @@
-import type { Term } from '../syntax/tree.ts'
+import type { Term } from '../syntax/ast.ts'
 import type { Expression, Reference, RuleIR, Variable } from './ir.ts'
 import { packageKey, throwCompileError, type Compilation, type Unit } from './unit.ts'
 

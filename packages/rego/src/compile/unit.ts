@@ -1,7 +1,7 @@
 import type { Builtin } from '../builtins/builtin.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
-import { RegoCompileError, type RegoDiagnostic, type Source } from '../syntax/problem.ts'
-import type { Module, Rule } from '../syntax/tree.ts'
+import { RegoCompileError, type RegoDiagnostic, type Source } from '../syntax/source.ts'
+import type { Module, Rule } from '../syntax/ast.ts'
 import type { Value } from '../value/value.ts'
 import type { VirtualDocument, TreeNode } from './ir.ts'
 

@@ -1,9 +1,8 @@
 import { findTypeMismatch, type Builtin } from '../builtins/builtin.ts'
 import type { Call } from '../compile/ir.ts'
 import { compare, equal, type Value } from '../value/value.ts'
-import type { CodegenContext, Program } from './coder.ts'
-import { Env, type ValueThunk, type Mock } from './env.ts'
-import { EvaluationAborted } from './problem.ts'
+import type { CodegenContext, Program } from './codegen.ts'
+import { Env, type ValueThunk, type Mock, EvaluationAborted } from './env.ts'
 
 /** Operators that work on any two values: no types to check, no failure, nothing to replace. */
 const COMPARISONS: ReadonlyMap<string, (a: Value, b: Value) => boolean> = new Map([

@@ -1,13 +1,19 @@
-import { directVariables, visitExpression } from '../compile/analyse.ts'
+import { directVariables, visitExpression } from '../compile/bindings.ts'
 import type { Comprehension, Goal, Variable } from '../compile/ir.ts'
-import { reorderForSafety } from '../compile/order.ts'
+import { reorderForSafety } from '../compile/safety.ts'
 import { COMPREHENSION_INDEX_FROM } from '../limits.ts'
-import { RegoCompileError } from '../syntax/problem.ts'
+import { RegoCompileError } from '../syntax/source.ts'
 import { EMPTY_OBJECT, EMPTY_SET, type Key, keyOf, type Value } from '../value/value.ts'
-import { nestedContext, type CodegenContext } from './coder.ts'
+import { nestedContext, type CodegenContext } from './codegen.ts'
 import { Collector } from './collector.ts'
-import { Frame, type ComprehensionCache, type Env, type ValueThunk, type Step } from './env.ts'
-import { EvaluationAborted } from './problem.ts'
+import {
+  Frame,
+  type ComprehensionCache,
+  type Env,
+  type ValueThunk,
+  type Step,
+  EvaluationAborted,
+} from './env.ts'
 
 /** Compiles a comprehension: runs the body and collects the head for every solution. */
 export function compileComprehension(coder: CodegenContext, term: Comprehension): ValueThunk {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromJson } from '../value/json.ts'
 import { RuleCoverage } from './coverage.ts'
-import { compileRego } from './policies.ts'
+import { compileRego } from './program.ts'
 
 const MODULE = {
   file: 'a.rego',

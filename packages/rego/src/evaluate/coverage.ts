@@ -1,7 +1,7 @@
 import type { SourceFile } from '../compile/compile.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { parseModule } from '../syntax/parse.ts'
-import { Source } from '../syntax/problem.ts'
+import { Source } from '../syntax/source.ts'
 import type { TraceEvent } from './env.ts'
 
 /** How many rules of one module had a value in some evaluation. */

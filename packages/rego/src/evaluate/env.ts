@@ -2,9 +2,9 @@ import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
 import type { CallContext } from '../builtins/builtin.ts'
 import type { Callee, VirtualDocument, SourceLocation, RuleIR, Variable } from '../compile/ir.ts'
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
+import type { Location } from '../syntax/source.ts'
 import type { Key, ObjectValue, Value } from '../value/value.ts'
 import type { Collector } from './collector.ts'
-import { EvaluationAborted, type EvaluationError } from './problem.ts'
 
 /** A goal without a solution, or a rule with one; explains a verdict. */
 export type TraceEvent =
@@ -195,4 +195,32 @@ export function localsOf(frame: Frame, variables: Iterable<Variable>): ReadonlyM
     if (!name.includes('$') && value !== undefined) locals.set(name, value)
   }
   return locals
+}
+
+export const EVALUATION_CODES = [
+  'eval_conflict_error',
+  'eval_type_error',
+  'eval_builtin_error',
+  'eval_cancel_error',
+  'eval_limit_error',
+] as const
+
+/** Why an evaluation has no answer. */
+export interface EvaluationError {
+  readonly code: (typeof EVALUATION_CODES)[number]
+  readonly message: string
+  readonly location: Location | undefined
+}
+
+/**
+ * Ends an evaluation from wherever it is. Thrown inside the folder only: it crosses the closures of
+ * all rules on the way, and `evaluate` turns it into a Result.
+ */
+export class EvaluationAborted extends Error {
+  override readonly name = 'Halt'
+  readonly problem: EvaluationError
+  constructor(problem: EvaluationError) {
+    super(problem.message)
+    this.problem = problem
+  }
 }

@@ -2,9 +2,8 @@ import type { Expression, ObjectExpression, Template } from '../compile/ir.ts'
 import { formatText } from '../value/format.ts'
 import { isArray, ObjectBuilder, SetBuilder, setOf, type Value } from '../value/value.ts'
 import { compileCall } from './call.ts'
-import type { CodegenContext } from './coder.ts'
-import type { ValueThunk } from './env.ts'
-import { EvaluationAborted } from './problem.ts'
+import type { CodegenContext } from './codegen.ts'
+import { EvaluationAborted, type ValueThunk } from './env.ts'
 import { compileReference } from './reference.ts'
 
 /** A term whose variables are bound: one value or none. */

@@ -1,4 +1,4 @@
-import { findUnbound } from '../compile/analyse.ts'
+import { findUnbound } from '../compile/bindings.ts'
 import type {
   EveryGoal,
   Goal,
@@ -10,7 +10,7 @@ import type {
 } from '../compile/ir.ts'
 import { formatText } from '../value/format.ts'
 import { isArray } from '../value/value.ts'
-import { nestedContext, type CodegenContext } from './coder.ts'
+import { nestedContext, type CodegenContext } from './codegen.ts'
 import { localsOf, type ValueThunk, type Frame, type Step, type MatchStep } from './env.ts'
 import { eachEntry, isCollection } from './lookup.ts'
 import { compileMatch } from './match.ts'

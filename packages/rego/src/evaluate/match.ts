@@ -1,6 +1,6 @@
 import type { Expression } from '../compile/ir.ts'
 import { equal, isArray, ObjectValue } from '../value/value.ts'
-import type { CodegenContext } from './coder.ts'
+import type { CodegenContext } from './codegen.ts'
 import type { MatchStep } from './env.ts'
 
 /** Takes a value apart: unbound variables of the pattern are given values, the rest must fit. */

@@ -5,12 +5,11 @@ import type { Variable } from '../compile/ir.ts'
 import type { Compilation, Unit } from '../compile/unit.ts'
 import { EVALUATION_STEPS_MAX } from '../limits.ts'
 import { parseQuery } from '../syntax/parse.ts'
-import { RegoCompileError, Source, type RegoDiagnostic } from '../syntax/problem.ts'
+import { RegoCompileError, Source, type RegoDiagnostic } from '../syntax/source.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
-import { withFuel } from '../value/fuel.ts'
-import { LimitExceeded } from '../value/limit-reached.ts'
+import { LimitExceeded, withFuel } from '../value/fuel.ts'
 import { EMPTY_OBJECT, type ObjectValue, type Value } from '../value/value.ts'
-import type { CodegenContext, Program } from './coder.ts'
+import type { CodegenContext, Program } from './codegen.ts'
 import { compileComprehension } from './comprehension.ts'
 import {
   Env,
@@ -19,10 +18,11 @@ import {
   type EvaluationOptions,
   type Step,
   type TraceEvent,
+  EvaluationAborted,
+  type EvaluationError,
 } from './env.ts'
 import { compileExpression } from './expression.ts'
 import { compileGoals } from './goal.ts'
-import { EvaluationAborted, type EvaluationError } from './problem.ts'
 
 /** The variables of one solution, except unnamed ones. */
 export type Bindings = ReadonlyMap<string, Value>

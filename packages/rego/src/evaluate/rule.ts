@@ -1,11 +1,10 @@
 import type { Definition, VirtualDocument, RuleIR } from '../compile/ir.ts'
 import { equal, type Value } from '../value/value.ts'
-import type { CodegenContext, Program } from './coder.ts'
+import type { CodegenContext, Program } from './codegen.ts'
 import { compileComprehension } from './comprehension.ts'
-import { Frame, type Env, type ValueThunk, type Step } from './env.ts'
+import { Frame, type Env, type ValueThunk, type Step, EvaluationAborted } from './env.ts'
 import { compileExpression, constantOf } from './expression.ts'
 import { compileGoals } from './goal.ts'
-import { EvaluationAborted } from './problem.ts'
 
 /** A rule with one value. */
 export interface ValueRule {

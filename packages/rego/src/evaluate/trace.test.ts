@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromJson } from '../value/json.ts'
 import type { TraceEvent } from './env.ts'
-import { compileRego } from './policies.ts'
+import { compileRego } from './program.ts'
 
 const POLICY = `package t
 allow if {

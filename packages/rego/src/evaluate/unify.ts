@@ -1,7 +1,7 @@
 import type { UnifyGoal } from '../compile/ir.ts'
 import { planUnify, type UnifyStep } from '../compile/plan-unify.ts'
 import { equal } from '../value/value.ts'
-import type { CodegenContext } from './coder.ts'
+import type { CodegenContext } from './codegen.ts'
 import type { Step } from './env.ts'
 import { compileMatch } from './match.ts'
 import { compileEnumeration } from './reference.ts'

@@ -1,7 +1,7 @@
 import type { VirtualDocument, Replacement } from '../compile/ir.ts'
-import { documentsUnder } from '../compile/tree.ts'
+import { documentsUnder } from '../compile/rule-tree.ts'
 import { EMPTY_OBJECT, ObjectValue, type Value } from '../value/value.ts'
-import type { CodegenContext } from './coder.ts'
+import type { CodegenContext } from './codegen.ts'
 import { Env, type ValueThunk, type Mock, type Step } from './env.ts'
 import { replacePath } from './lookup.ts'
 

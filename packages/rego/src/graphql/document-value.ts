@@ -22,7 +22,7 @@ import type {
 } from 'graphql/language/ast.js'
 import { Kind } from 'graphql/language/kinds.js'
 import type { JsonValue } from '../value/json.ts'
-import { KINDS, OF_TYPES } from './kinds.ts'
+import { KINDS, OF_TYPES } from './check.ts'
 
 type Members = { readonly [name: string]: JsonValue }
 

@@ -20,7 +20,7 @@ import type {
 } from 'graphql/language/ast.js'
 import { Kind } from 'graphql/language/kinds.js'
 import type { JsonValue } from '../value/json.ts'
-import { KINDS } from './kinds.ts'
+import { KINDS } from './check.ts'
 
 /** The reverse of `documentMembers`: what a policy made or changed is no text any more. */
 export function documentOf(value: JsonValue): DocumentNode {

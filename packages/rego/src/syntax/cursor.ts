@@ -1,7 +1,7 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import { RegoCompileError, type Source } from './problem.ts'
+import { RegoCompileError, type Source } from './source.ts'
 import type { Token } from './token.ts'
-import type { Body } from './tree.ts'
+import type { Body } from './ast.ts'
 
 export type RegoVersion = 0 | 1
 

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { haveCases, readCases } from '../../test/cases.ts'
 import { formatRego } from './format.ts'
-import { isSameProgram } from './same-meaning.ts'
+import { isSameProgram } from './parse-literal.ts'
 import { parseModule } from './parse.ts'
-import { Source } from './problem.ts'
+import { Source } from './source.ts'
 
 /** Texts after `package a`, and what they become. */
 const CASES: readonly (readonly [name: string, text: string, formatted: string])[] = [

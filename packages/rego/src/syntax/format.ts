@@ -8,9 +8,9 @@ import {
   type Bracket,
   type BracketKind,
 } from './brackets.ts'
-import { isSameProgram } from './same-meaning.ts'
+import { isSameProgram } from './parse-literal.ts'
 import { parseWithTokens, type ParsedText } from './parse.ts'
-import { Source, type RegoDiagnostic } from './problem.ts'
+import { Source, type RegoDiagnostic } from './source.ts'
 import type { Token } from './token.ts'
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseModule } from './parse.ts'
-import { Source } from './problem.ts'
+import { Source } from './source.ts'
 
 const PIECES =
   'package a~~import data.b as c~~import future.keywords.or~~default ^p^q[x]^ := ^ = ^ if ^ contains ^{^}^[^]^(^)^|^,^;^~~^:^some ^ in ^every ^not ^ with ^ as ^ else ^ and ^ or ^.^_^1^-^"a"^`r^$"x{^}"^"^\\^#^null^input.x^f(^ == ^$'

@@ -2,7 +2,7 @@ import { NESTING_DEPTH_MAX } from '../limits.ts'
 import type { Cursor } from './cursor.ts'
 import { parseBracedBody, parseCondition } from './parse-literal.ts'
 import { nameOf, parseOperands, parseStatementTerm, parseTerm } from './parse-term.ts'
-import type { Body, ElseBranch, Rule, Term } from './tree.ts'
+import type { Body, ElseBranch, Rule, Term } from './ast.ts'
 
 interface Head {
   readonly at: number

@@ -3,7 +3,7 @@ import { negate } from '../value/arithmetic.ts'
 import { EMPTY_SET } from '../value/value.ts'
 import { Cursor } from './cursor.ts'
 import type { Token } from './token.ts'
-import type { Term, TemplateExpression, With } from './tree.ts'
+import type { Term, TemplateExpression, With } from './ast.ts'
 
 /** Loosest first. `|` is left out where it would start the body of a comprehension. */
 const LEVELS: readonly Readonly<Record<string, string>>[] = [

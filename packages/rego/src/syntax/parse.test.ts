@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseModule } from './parse.ts'
-import { Source } from './problem.ts'
+import { Source } from './source.ts'
 
 function parse(text: string, version: 0 | 1 = 1) {
   return parseModule(new Source('a.rego', `package a\n${text}`), version)

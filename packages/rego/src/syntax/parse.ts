@@ -4,10 +4,10 @@ import { Cursor, type FutureKeyword, type ParserState, type RegoVersion } from '
 import { parseBody } from './parse-literal.ts'
 import { parseRules } from './parse-rule.ts'
 import { parseTerm } from './parse-term.ts'
-import { RegoCompileError, type RegoDiagnostic, type Source } from './problem.ts'
+import { RegoCompileError, type RegoDiagnostic, type Source } from './source.ts'
 import { scan } from './scan.ts'
 import type { Token } from './token.ts'
-import type { Body, Import, Module, Rule } from './tree.ts'
+import type { Body, Import, Module, Rule } from './ast.ts'
 
 const VERSION_1_KEYWORDS = ['if', 'contains', 'in', 'every'] as const
 const ALL_KEYWORDS = [...VERSION_1_KEYWORDS, 'not', 'and', 'or'] as const

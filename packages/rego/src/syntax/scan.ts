@@ -1,6 +1,6 @@
 import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import { parseNumber } from '../value/number.ts'
-import { RegoCompileError, type Source } from './problem.ts'
+import { RegoCompileError, type Source } from './source.ts'
 import type { Comment, TemplatePiece, Token } from './token.ts'
 
 /** Longer marks first: the first that fits is the mark. */

@@ -1,5 +1,5 @@
 import type { CallContext } from '../builtins/builtin.ts'
-import { addLength, chargeForString } from '../builtins/operand.ts'
+import { addLength, chargeForString } from '../builtins/operands.ts'
 
 /** Replacement pairs; if several match at a position, the first one wins. */
 export interface Replacer {

@@ -2,7 +2,7 @@ import { isNumber, type Value } from '../value/value.ts'
 import { isInteger, toBigInt, toDecimal, toDouble, type NumberValue } from '../value/number.ts'
 import { formatValue } from '../value/format.ts'
 import type { CallContext } from '../builtins/builtin.ts'
-import { addLength, chargeForString } from '../builtins/operand.ts'
+import { addLength, chargeForString } from '../builtins/operands.ts'
 import { formatArgument, typeName, type Argument, type Flags } from '@reeve/go-template/fmt'
 
 /** A larger width or precision is not taken as one. */

@@ -1,5 +1,5 @@
 import { STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
-import { LimitExceeded } from './limit-reached.ts'
+import { LimitExceeded } from './fuel.ts'
 import { numberText } from './number.ts'
 import { quote } from '@reeve/go-template/fmt'
 import { isArray, isNumber, type Value } from './value.ts'

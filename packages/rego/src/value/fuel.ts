@@ -1,5 +1,4 @@
 import { VALUE_WORK_MAX } from '../limits.ts'
-import { LimitExceeded } from './limit-reached.ts'
 
 /**
  * Remaining budget for comparing values and building their keys. Values share parts, so traversing
@@ -25,4 +24,12 @@ export function spend(units: number): void {
   if (current === undefined) return
   current.left -= units
   if (current.left < 0) throw new LimitExceeded('the values are too large to compare')
+}
+
+/**
+ * Ends an evaluation from wherever it is. Thrown, not returned: it crosses every closure of the
+ * running policy, and only `evaluate` at the very bottom of the stack has an answer to it.
+ */
+export class LimitExceeded extends Error {
+  override readonly name = 'LimitReached'
 }

@@ -1,6 +1,5 @@
 import { KEY_LENGTH_MAX } from '../limits.ts'
-import { spend } from './fuel.ts'
-import { LimitExceeded } from './limit-reached.ts'
+import { LimitExceeded, spend } from './fuel.ts'
 import { BigNumber, compareNumbers, type NumberValue } from './number.ts'
 
 /**
