@@ -41,6 +41,7 @@ export class EngineProxy {
   readonly #options: ProxyOptions
   readonly #sockets = new Set<Duplex>()
   #server: Server | undefined
+  #interrupted: Promise<void> = Promise.resolve()
 
   /** Listening. To be closed by the caller. */
   static async open(options: ProxyOptions): Promise<EngineProxy> {
@@ -59,10 +60,14 @@ export class EngineProxy {
   }
 
   /** The engine goes away: connections break, and nobody listens. */
-  async interrupt(): Promise<void> {
+  interrupt(): Promise<void> {
     const server = this.#server
     this.#server = undefined
-    if (server === undefined) return
+    if (server !== undefined) this.#interrupted = this.#stop(server)
+    return this.#interrupted
+  }
+
+  async #stop(server: Server): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const socket of this.#sockets) socket.destroy()
     server.closeAllConnections()
@@ -72,6 +77,8 @@ export class EngineProxy {
 
   /** The engine is back. */
   async resume(): Promise<void> {
+    // An interruption under way would remove the new socket.
+    await this.#interrupted
     const server = createServer((asked, answer) => void this.#relay(asked, answer))
     server.on('connection', (socket) => this.#keep(socket))
     server.on('upgrade', (asked, socket, first) => void this.#relayRaw(asked, socket, first))
