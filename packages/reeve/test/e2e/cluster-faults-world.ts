@@ -84,20 +84,27 @@ export class FaultWorld {
     )
   }
 
-  /** Things go wrong, also at the same time, until the time is up; then all is well again. */
+  /**
+   * Injects faults, also at the same time, until the time is up, then waits for a leader. A fault
+   * that cannot be undone, such as a server that does not start again, ends it with the reason.
+   */
   async live(forMs: number): Promise<void> {
     const endMs = performance.now() + forMs
     const underWay = new Map<string, Promise<void>>()
-    while (performance.now() < endMs) {
+    const failures: unknown[] = []
+    while (performance.now() < endMs && failures.length === 0) {
       await wait(this.#below(REST_MS_MAX))
       const { target, strike } = await this.#draw()
       if (underWay.has(target) || underWay.size >= AT_ONCE_MAX) continue
       underWay.set(
         target,
-        strike().finally(() => underWay.delete(target)),
+        strike()
+          .catch((thrown: unknown) => void failures.push(thrown))
+          .finally(() => underWay.delete(target)),
       )
     }
     await Promise.all(underWay.values())
+    if (failures.length > 0) throw new AggregateError(failures, `after ${this.said.join(', ')}`)
     await until(
       'a leader that everybody knows',
       async () => {
