@@ -177,7 +177,7 @@ export type Job = Infer<typeof Job>
  * Response of the parser. Without `Canonicalize` fields that the text does not set are null, so
  * this is the shape of a job in a request.
  */
-export const ParsedJob = InputSchema(Job, { $id: 'ParsedJob' })
+export const ParsedJob = InputSchema(Job)
 export type ParsedJob = Infer<typeof ParsedJob>
 
 export const JobStub = Type.Object(

@@ -128,6 +128,9 @@ function nounOf(path: string): string | undefined {
 
 /** Shared by routes with the same error text. */
 const errorResponses = new Map<string, ErrorResponse>()
+const { 422: _brokenRule, ...unreadableBody } = BODY_ERRORS
+for (const description of [...Object.values(COMMON_ERRORS), ...Object.values(unreadableBody)])
+  errorResponses.set(description, { description, schema: ErrorDocument, isUsual: true })
 
 function errorResponse(description: string): ErrorResponse {
   const known = errorResponses.get(description)
