@@ -5,15 +5,12 @@ import { Named, Index, Nullable, type Input, type Infer } from '../schema.ts'
 import { Base64, emptyResponse, jsonResponse } from './shared-schemas.ts'
 import { prefixQuery, TextParameter } from './query.ts'
 
-export const JobAcl = Type.Object(
-  {
-    Namespace: Type.String(),
-    JobID: Type.String(),
-    Group: Type.String(),
-    Task: Type.String(),
-  },
-  { $id: 'JobAcl', description: 'The workload whose identity the policy is attached to.' },
-)
+export const JobAcl = Named('JobAcl', 'The workload whose identity the policy is attached to.', {
+  Namespace: Type.String(),
+  JobID: Type.String(),
+  Group: Type.String(),
+  Task: Type.String(),
+})
 export type JobAcl = Infer<typeof JobAcl>
 
 const stubFields = {
@@ -25,10 +22,7 @@ const stubFields = {
   ModifyIndex: Index(),
 }
 
-export const AclPolicyStub = Type.Object(stubFields, {
-  $id: 'AclPolicyStub',
-  description: 'An access policy in a list.',
-})
+export const AclPolicyStub = Named('AclPolicyStub', 'An access policy in a list.', stubFields)
 export type AclPolicyStub = Infer<typeof AclPolicyStub>
 
 const PathRule = Type.Object({ PathSpec: Type.String(), Capabilities: Type.Array(Type.String()) })
@@ -40,28 +34,25 @@ const named = {
 const NamedRule = Type.Object(named)
 const BareRule = Type.Object({ Policy: Type.String() })
 
-export const AclPolicyRules = Type.Object(
-  {
-    Namespaces: Nullable(
-      Type.Array(
-        Type.Object({
-          ...named,
-          Variables: Nullable(Type.Object({ Paths: Type.Array(PathRule) })),
-        }),
-      ),
+export const AclPolicyRules = Named('AclPolicyRules', 'The rules of a policy after parsing.', {
+  Namespaces: Nullable(
+    Type.Array(
+      Type.Object({
+        ...named,
+        Variables: Nullable(Type.Object({ Paths: Type.Array(PathRule) })),
+      }),
     ),
-    NodePools: Nullable(Type.Array(NamedRule)),
-    HostVolumes: Nullable(Type.Array(NamedRule)),
-    Agent: Nullable(BareRule),
-    Node: Nullable(BareRule),
-    Operator: Nullable(
-      Type.Object({ Policy: Type.String(), Capabilities: Type.Array(Type.String()) }),
-    ),
-    Quota: Nullable(BareRule),
-    Plugin: Nullable(BareRule),
-  },
-  { $id: 'AclPolicyRules', description: 'The rules of a policy after parsing.' },
-)
+  ),
+  NodePools: Nullable(Type.Array(NamedRule)),
+  HostVolumes: Nullable(Type.Array(NamedRule)),
+  Agent: Nullable(BareRule),
+  Node: Nullable(BareRule),
+  Operator: Nullable(
+    Type.Object({ Policy: Type.String(), Capabilities: Type.Array(Type.String()) }),
+  ),
+  Quota: Nullable(BareRule),
+  Plugin: Nullable(BareRule),
+})
 export type AclPolicyRules = Infer<typeof AclPolicyRules>
 
 export const AclPolicyRecord = Type.Object(
@@ -70,10 +61,10 @@ export const AclPolicyRecord = Type.Object(
 )
 export type AclPolicyRecord = Infer<typeof AclPolicyRecord>
 
-export const AclPolicy = Type.Object(
-  { ...AclPolicyRecord.properties, RulesJSON: AclPolicyRules },
-  { $id: 'AclPolicy', description: 'A named set of access rules.' },
-)
+export const AclPolicy = Named('AclPolicy', 'A named set of access rules.', {
+  ...AclPolicyRecord.properties,
+  RulesJSON: AclPolicyRules,
+})
 export type AclPolicy = Infer<typeof AclPolicy>
 
 export const AclPolicyRequest = Named('AclPolicyRequest', {
@@ -84,16 +75,13 @@ export const AclPolicyRequest = Named('AclPolicyRequest', {
 })
 export type AclPolicyRequest = Input<Infer<typeof AclPolicyRequest>>
 
-export const AclAccess = Type.Object(
-  {
-    Capability: Type.String(),
-    Namespace: Type.String(),
-    Name: Type.String({ description: 'Of the node pool, host volume or variable; may be empty.' }),
-    Allowed: Type.Boolean(),
-    AclEnabled: Type.Boolean({ description: 'False: without ACLs everything is allowed.' }),
-  },
-  { $id: 'AclAccess', description: 'Whether the caller holds a capability.' },
-)
+export const AclAccess = Named('AclAccess', 'Whether the caller holds a capability.', {
+  Capability: Type.String(),
+  Namespace: Type.String(),
+  Name: Type.String({ description: 'Of the node pool, host volume or variable; may be empty.' }),
+  Allowed: Type.Boolean(),
+  AclEnabled: Type.Boolean({ description: 'False: without ACLs everything is allowed.' }),
+})
 export type AclAccess = Infer<typeof AclAccess>
 
 export const aclPolicyRoutes = routes('ACL policies', {

@@ -9,18 +9,15 @@ export const AclRolePolicyLink = Named('AclRolePolicyLink', { Name: Type.String(
 export type AclRolePolicyLink = Infer<typeof AclRolePolicyLink>
 
 /** Lists show the same fields. */
-export const AclRole = Type.Object(
-  {
-    ID: Uuid(),
-    Name: Type.String(),
-    Description: Type.String(),
-    Policies: Type.Array(AclRolePolicyLink),
-    Hash: Base64(),
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
-  },
-  { $id: 'AclRole', description: 'A named set of access policies.' },
-)
+export const AclRole = Named('AclRole', 'A named set of access policies.', {
+  ID: Uuid(),
+  Name: Type.String(),
+  Description: Type.String(),
+  Policies: Type.Array(AclRolePolicyLink),
+  Hash: Base64(),
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+})
 export type AclRole = Infer<typeof AclRole>
 
 export const AclRoleRequest = Named('AclRoleRequest', {

@@ -29,20 +29,14 @@ const stubFields = {
 }
 
 /** Without its secret. */
-export const AclTokenStub = Type.Object(stubFields, {
-  $id: 'AclTokenStub',
-  description: 'A token in a list.',
-})
+export const AclTokenStub = Named('AclTokenStub', 'A token in a list.', stubFields)
 export type AclTokenStub = Infer<typeof AclTokenStub>
 
-export const AclToken = Type.Object(
-  {
-    ...stubFields,
-    SecretID: Type.String({ description: 'Proves that the caller holds the token.' }),
-    ExpirationTTL: Type.String({ description: 'Empty, or a duration such as `2h0m0s`.' }),
-  },
-  { $id: 'AclToken', description: 'A credential of a caller, with its permissions.' },
-)
+export const AclToken = Named('AclToken', 'A credential of a caller, with its permissions.', {
+  ...stubFields,
+  SecretID: Type.String({ description: 'Proves that the caller holds the token.' }),
+  ExpirationTTL: Type.String({ description: 'Empty, or a duration such as `2h0m0s`.' }),
+})
 export type AclToken = Infer<typeof AclToken>
 
 export const AclTokenRequest = Named('AclTokenRequest', {

@@ -17,31 +17,28 @@ export const AgentHealthPart = Named('AgentHealthPart', {
   message: Type.String(),
 })
 
-export const AgentHealth = Type.Object(
-  { client: Type.Optional(AgentHealthPart), server: Type.Optional(AgentHealthPart) },
-  { $id: 'AgentHealth', description: 'Whether the parts of an agent are well.' },
-)
+export const AgentHealth = Named('AgentHealth', 'Whether the parts of an agent are well.', {
+  client: Type.Optional(AgentHealthPart),
+  server: Type.Optional(AgentHealthPart),
+})
 export type AgentHealth = Infer<typeof AgentHealth>
 
 export const MEMBER_STATUSES = ['alive', 'leaving', 'left', 'failed'] as const
 export type MemberStatus = (typeof MEMBER_STATUSES)[number]
 
-export const AgentMember = Type.Object(
-  {
-    Name: Type.String(),
-    Addr: Type.String(),
-    Port: Type.Integer(),
-    Tags: MapOf(Type.String()),
-    Status: Type.Enum(MEMBER_STATUSES),
-    ProtocolMin: Type.Integer(),
-    ProtocolMax: Type.Integer(),
-    ProtocolCur: Type.Integer(),
-    DelegateMin: Type.Integer(),
-    DelegateMax: Type.Integer(),
-    DelegateCur: Type.Integer(),
-  },
-  { $id: 'AgentMember', description: 'A server as another one sees it.' },
-)
+export const AgentMember = Named('AgentMember', 'A server as another one sees it.', {
+  Name: Type.String(),
+  Addr: Type.String(),
+  Port: Type.Integer(),
+  Tags: MapOf(Type.String()),
+  Status: Type.Enum(MEMBER_STATUSES),
+  ProtocolMin: Type.Integer(),
+  ProtocolMax: Type.Integer(),
+  ProtocolCur: Type.Integer(),
+  DelegateMin: Type.Integer(),
+  DelegateMax: Type.Integer(),
+  DelegateCur: Type.Integer(),
+})
 export type AgentMember = Infer<typeof AgentMember>
 
 export const AgentMembers = Named('AgentMembers', {
@@ -52,14 +49,11 @@ export const AgentMembers = Named('AgentMembers', {
 })
 export type AgentMembers = Infer<typeof AgentMembers>
 
-export const AgentSelf = Type.Object(
-  {
-    config: OpaqueObject('The configuration; secrets are shown as `<redacted>`.'),
-    stats: MapOf(MapOf(Type.String())),
-    member: AgentMember,
-  },
-  { $id: 'AgentSelf', description: 'The agent that answers.' },
-)
+export const AgentSelf = Named('AgentSelf', 'The agent that answers.', {
+  config: OpaqueObject('The configuration; secrets are shown as `<redacted>`.'),
+  stats: MapOf(MapOf(Type.String())),
+  member: AgentMember,
+})
 export type AgentSelf = Infer<typeof AgentSelf>
 
 export const AgentJoinResponse = Named('AgentJoinResponse', {

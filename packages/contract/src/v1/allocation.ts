@@ -138,10 +138,10 @@ export type Allocation = Infer<typeof Allocation>
 /**
  * `AllocatedResources` is in a list only with `resources=true`, `Job` never; every other field is.
  */
-export const AllocationStub = Type.Object(
-  { ...listedFields, AllocatedResources: Type.Optional(AllocatedResources) },
-  { $id: 'AllocationStub', description: 'An allocation in a list.' },
-)
+export const AllocationStub = Named('AllocationStub', 'An allocation in a list.', {
+  ...listedFields,
+  AllocatedResources: Type.Optional(AllocatedResources),
+})
 export type AllocationStub = Infer<typeof AllocationStub>
 
 export const AllocationStopResponse = Named('AllocationStopResponse', {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read } from './define.ts'
-import { Timestamp, type Infer } from '../schema.ts'
+import { Named, Timestamp, type Infer } from '../schema.ts'
 import { jsonResponse } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
@@ -16,15 +16,12 @@ export const AUDIT_ACTOR_TYPES = [
   'organization',
 ] as const
 
-export const AuditActor = Type.Object(
-  {
-    Type: Type.Enum(AUDIT_ACTOR_TYPES, { description: '`disabled`: ACLs are off.' }),
-    ID: Type.String({ description: 'Accessor ID of a token of `/v1`, user id of `/api/v2`.' }),
-    Name: Type.String(),
-    TokenID: Type.String({ description: 'The token that was shown; never its secret.' }),
-  },
-  { $id: 'AuditActor', description: 'Author of a write.' },
-)
+export const AuditActor = Named('AuditActor', 'Author of a write.', {
+  Type: Type.Enum(AUDIT_ACTOR_TYPES, { description: '`disabled`: ACLs are off.' }),
+  ID: Type.String({ description: 'Accessor ID of a token of `/v1`, user id of `/api/v2`.' }),
+  Name: Type.String(),
+  TokenID: Type.String({ description: 'The token that was shown; never its secret.' }),
+})
 export type AuditActor = Infer<typeof AuditActor>
 
 /**

@@ -31,15 +31,12 @@ export type FileEvent = (typeof FILE_EVENTS)[number]
 /**
  * Frames follow each other without a separator; empty members are left out; `{}` is a heartbeat.
  */
-export const StreamFrame = Type.Object(
-  {
-    Offset: Type.Optional(Type.Integer({ description: 'In the file, after the data.' })),
-    Data: Type.Optional(Base64()),
-    File: Type.Optional(Type.String()),
-    FileEvent: Type.Optional(Type.Enum(FILE_EVENTS)),
-  },
-  { $id: 'StreamFrame', description: 'A piece of a file or log that is followed.' },
-)
+export const StreamFrame = Named('StreamFrame', 'A piece of a file or log that is followed.', {
+  Offset: Type.Optional(Type.Integer({ description: 'In the file, after the data.' })),
+  Data: Type.Optional(Base64()),
+  File: Type.Optional(Type.String()),
+  FileEvent: Type.Optional(Type.Enum(FILE_EVENTS)),
+})
 export type StreamFrame = Infer<typeof StreamFrame>
 
 export const STREAM_ORIGINS = ['start', 'end'] as const

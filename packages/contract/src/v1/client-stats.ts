@@ -11,20 +11,17 @@ import {
 } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
-export const MemoryUsage = Type.Object(
-  {
-    RSS: Type.Integer(),
-    Cache: Type.Integer(),
-    Swap: Type.Integer(),
-    MappedFile: Type.Integer(),
-    Usage: Type.Integer(),
-    MaxUsage: Type.Integer(),
-    KernelUsage: Type.Integer(),
-    KernelMaxUsage: Type.Integer(),
-    Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
-  },
-  { $id: 'MemoryUsage', description: 'In bytes.' },
-)
+export const MemoryUsage = Named('MemoryUsage', 'In bytes.', {
+  RSS: Type.Integer(),
+  Cache: Type.Integer(),
+  Swap: Type.Integer(),
+  MappedFile: Type.Integer(),
+  Usage: Type.Integer(),
+  MaxUsage: Type.Integer(),
+  KernelUsage: Type.Integer(),
+  KernelMaxUsage: Type.Integer(),
+  Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
+})
 
 export const CpuUsage = Named('CpuUsage', {
   SystemMode: Type.Number(),
@@ -63,63 +60,54 @@ export type AllocationUsage = Infer<typeof AllocationUsage>
 export const CHECK_STATUSES = ['success', 'failure', 'pending'] as const
 export type CheckStatus = (typeof CHECK_STATUSES)[number]
 
-export const CheckResult = Type.Object(
-  {
-    ID: Type.String(),
-    Mode: Type.String({ description: '`healthiness` or `readiness`.' }),
-    Status: Type.Enum(CHECK_STATUSES),
-    StatusCode: Type.Optional(Type.Integer()),
-    Output: Type.String(),
-    Timestamp: Type.Integer({ description: 'Unix seconds.' }),
-    Group: Type.String(),
-    Task: Type.Optional(Type.String()),
-    Service: Type.String(),
-    Check: Type.String(),
-  },
-  { $id: 'CheckResult', description: 'The latest result of one health check.' },
-)
+export const CheckResult = Named('CheckResult', 'The latest result of one health check.', {
+  ID: Type.String(),
+  Mode: Type.String({ description: '`healthiness` or `readiness`.' }),
+  Status: Type.Enum(CHECK_STATUSES),
+  StatusCode: Type.Optional(Type.Integer()),
+  Output: Type.String(),
+  Timestamp: Type.Integer({ description: 'Unix seconds.' }),
+  Group: Type.String(),
+  Task: Type.Optional(Type.String()),
+  Service: Type.String(),
+  Check: Type.String(),
+})
 export type CheckResult = Infer<typeof CheckResult>
 
-export const DiskUsage = Type.Object(
-  {
-    Device: Type.String(),
-    Mountpoint: Type.String(),
-    Size: Type.Integer(),
-    Used: Type.Integer(),
-    Available: Type.Integer(),
-    UsedPercent: Type.Number(),
-    InodesUsedPercent: Type.Number(),
-  },
-  { $id: 'DiskUsage', description: 'In bytes.' },
-)
+export const DiskUsage = Named('DiskUsage', 'In bytes.', {
+  Device: Type.String(),
+  Mountpoint: Type.String(),
+  Size: Type.Integer(),
+  Used: Type.Integer(),
+  Available: Type.Integer(),
+  UsedPercent: Type.Number(),
+  InodesUsedPercent: Type.Number(),
+})
 export type DiskUsage = Infer<typeof DiskUsage>
 
-export const HostUsage = Type.Object(
-  {
-    Memory: Type.Object({
-      Total: Type.Integer(),
-      Available: Type.Integer(),
-      Used: Type.Integer(),
-      Free: Type.Integer(),
+export const HostUsage = Named('HostUsage', 'Current resource usage of a node.', {
+  Memory: Type.Object({
+    Total: Type.Integer(),
+    Available: Type.Integer(),
+    Used: Type.Integer(),
+    Free: Type.Integer(),
+  }),
+  CPU: Type.Array(
+    Type.Object({
+      CPU: Type.String(),
+      User: Type.Number(),
+      System: Type.Number(),
+      Idle: Type.Number(),
+      TotalPercent: Type.Number(),
     }),
-    CPU: Type.Array(
-      Type.Object({
-        CPU: Type.String(),
-        User: Type.Number(),
-        System: Type.Number(),
-        Idle: Type.Number(),
-        TotalPercent: Type.Number(),
-      }),
-    ),
-    DiskStats: Type.Array(DiskUsage),
-    AllocDirStats: DiskUsage,
-    DeviceStats: Nullable(Type.Array(OpaqueObject('Statistics of one group of devices.'))),
-    Uptime: Type.Integer({ description: 'Seconds.' }),
-    Timestamp: Nanoseconds(),
-    CPUTicksConsumed: Type.Number(),
-  },
-  { $id: 'HostUsage', description: 'Current resource usage of a node.' },
-)
+  ),
+  DiskStats: Type.Array(DiskUsage),
+  AllocDirStats: DiskUsage,
+  DeviceStats: Nullable(Type.Array(OpaqueObject('Statistics of one group of devices.'))),
+  Uptime: Type.Integer({ description: 'Seconds.' }),
+  Timestamp: Nanoseconds(),
+  CPUTicksConsumed: Type.Number(),
+})
 export type HostUsage = Infer<typeof HostUsage>
 
 /** In force: the dynamic values over the static ones, which the configuration of the node has. */

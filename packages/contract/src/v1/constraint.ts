@@ -2,14 +2,11 @@ import { Type } from 'typebox'
 import { Named, Nullable, type Infer } from '../schema.ts'
 
 /** Filters the nodes on which a job, group or task may run. */
-export const Constraint = Type.Object(
-  {
-    LTarget: Type.String({ description: 'Left side, such as `${attr.kernel.name}`.' }),
-    RTarget: Type.String({ description: 'Right side; what it means depends on `Operand`.' }),
-    Operand: Type.String({ description: 'How the sides are compared.', default: '=' }),
-  },
-  { $id: 'Constraint', description: 'A rule that a node must meet.' },
-)
+export const Constraint = Named('Constraint', 'A rule that a node must meet.', {
+  LTarget: Type.String({ description: 'Left side, such as `${attr.kernel.name}`.' }),
+  RTarget: Type.String({ description: 'Right side; what it means depends on `Operand`.' }),
+  Operand: Type.String({ description: 'How the sides are compared.', default: '=' }),
+})
 export type Constraint = Infer<typeof Constraint>
 
 /** The operands a constraint may use. */
@@ -36,18 +33,15 @@ export const CONSTRAINT_OPERANDS = [
 ] as const
 export type ConstraintOperand = (typeof CONSTRAINT_OPERANDS)[number]
 
-export const Affinity = Type.Object(
-  {
-    LTarget: Type.String(),
-    RTarget: Type.String(),
-    Operand: Type.String({ default: '=' }),
-    Weight: Type.Integer({
-      description: 'From -100 (avoid) to 100 (prefer), never 0.',
-      default: 50,
-    }),
-  },
-  { $id: 'Affinity', description: 'A preference for nodes that meet a rule.' },
-)
+export const Affinity = Named('Affinity', 'A preference for nodes that meet a rule.', {
+  LTarget: Type.String(),
+  RTarget: Type.String(),
+  Operand: Type.String({ default: '=' }),
+  Weight: Type.Integer({
+    description: 'From -100 (avoid) to 100 (prefer), never 0.',
+    default: 50,
+  }),
+})
 export type Affinity = Infer<typeof Affinity>
 
 export const SpreadTarget = Named('SpreadTarget', {
@@ -56,12 +50,9 @@ export const SpreadTarget = Named('SpreadTarget', {
 })
 export type SpreadTarget = Infer<typeof SpreadTarget>
 
-export const Spread = Type.Object(
-  {
-    Attribute: Type.String({ description: 'Attribute over whose values to spread.' }),
-    Weight: Type.Integer({ description: 'From 1 to 100, against other spreads.', default: 50 }),
-    SpreadTarget: Nullable(Type.Array(SpreadTarget)),
-  },
-  { $id: 'Spread', description: 'Spreads allocations over the values of an attribute.' },
-)
+export const Spread = Named('Spread', 'Spreads allocations over the values of an attribute.', {
+  Attribute: Type.String({ description: 'Attribute over whose values to spread.' }),
+  Weight: Type.Integer({ description: 'From 1 to 100, against other spreads.', default: 50 }),
+  SpreadTarget: Nullable(Type.Array(SpreadTarget)),
+})
 export type Spread = Infer<typeof Spread>

@@ -44,28 +44,25 @@ export const DeploymentGroupState = Named('DeploymentGroupState', {
 })
 export type DeploymentGroupState = Infer<typeof DeploymentGroupState>
 
-export const Deployment = Type.Object(
-  {
-    ID: Uuid(),
-    Namespace: Type.String(),
-    JobID: Type.String(),
-    JobVersion: Type.Integer(),
-    JobModifyIndex: Index(),
-    JobSpecModifyIndex: Index(),
-    JobCreateIndex: Index(),
-    IsMultiregion: Type.Boolean(),
-    TaskGroups: MapOf(DeploymentGroupState),
-    Status: Type.Enum(DEPLOYMENT_STATUSES),
-    StatusDescription: Type.String(),
-    EvalPriority: Type.Integer(),
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
-    CreateTime: Nanoseconds(),
-    ModifyTime: Nanoseconds(),
-    ...versionOrigin,
-  },
-  { $id: 'Deployment', description: 'The roll-out of one version of a job.' },
-)
+export const Deployment = Named('Deployment', 'The roll-out of one version of a job.', {
+  ID: Uuid(),
+  Namespace: Type.String(),
+  JobID: Type.String(),
+  JobVersion: Type.Integer(),
+  JobModifyIndex: Index(),
+  JobSpecModifyIndex: Index(),
+  JobCreateIndex: Index(),
+  IsMultiregion: Type.Boolean(),
+  TaskGroups: MapOf(DeploymentGroupState),
+  Status: Type.Enum(DEPLOYMENT_STATUSES),
+  StatusDescription: Type.String(),
+  EvalPriority: Type.Integer(),
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+  CreateTime: Nanoseconds(),
+  ModifyTime: Nanoseconds(),
+  ...versionOrigin,
+})
 export type Deployment = Infer<typeof Deployment>
 
 export const DeploymentUpdateResponse = Named('DeploymentUpdateResponse', {

@@ -48,14 +48,11 @@ export const TaskGroupDiff = Named('TaskGroupDiff', {
 })
 export type TaskGroupDiff = Infer<typeof TaskGroupDiff>
 
-export const JobDiff = Type.Object(
-  {
-    Type: DiffKind,
-    ID: Type.String(),
-    Fields: Nullable(Type.Array(FieldDiff)),
-    Objects: Nullable(Type.Array(ObjectDiff)),
-    TaskGroups: Nullable(Type.Array(TaskGroupDiff)),
-  },
-  { $id: 'JobDiff', description: 'Differences between two versions of a job.' },
-)
+export const JobDiff = Named('JobDiff', 'Differences between two versions of a job.', {
+  Type: DiffKind,
+  ID: Type.String(),
+  Fields: Nullable(Type.Array(FieldDiff)),
+  Objects: Nullable(Type.Array(ObjectDiff)),
+  TaskGroups: Nullable(Type.Array(TaskGroupDiff)),
+})
 export type JobDiff = Infer<typeof JobDiff>

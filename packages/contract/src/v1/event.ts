@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { unreplicatedRead } from './define.ts'
-import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
+import { Named, Index, MapOf, Nullable, type Infer } from '../schema.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'
@@ -158,41 +158,38 @@ export const EventPayloads = {
 }
 export type EventPayloads = { readonly [T in EventTopic]: Infer<(typeof EventPayloads)[T]> }
 
-export const Event = Type.Object(
-  {
-    Topic: Type.Enum(EVENT_TOPICS),
-    Type: Type.Enum(EVENT_TYPES),
-    Key: Type.String({ description: 'Id or name of what changed.' }),
-    Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
-    FilterKeys: Nullable(Type.Array(Type.String(), { description: 'Other keys it is found by.' })),
-    Index: Index(),
-    Payload: Type.Union([
-      EventPayloads.ACLToken,
-      EventPayloads.ACLPolicy,
-      EventPayloads.ACLRole,
-      EventPayloads.Allocation,
-      EventPayloads.Job,
-      EventPayloads.Evaluation,
-      EventPayloads.Deployment,
-      EventPayloads.Node,
-      EventPayloads.Service,
-      EventPayloads.NodePool,
-      EventPayloads.Variable,
-      EventPayloads.HostVolume,
-      EventPayloads.PolicyVerdict,
-      EventPayloads.Organization,
-      EventPayloads.Project,
-      EventPayloads.Workspace,
-      EventPayloads.Policy,
-      EventPayloads.PolicySet,
-      EventPayloads.Run,
-      EventPayloads.PolicyCheck,
-      EventPayloads.PolicyEvaluation,
-      EventPayloads.PolicySetOutcome,
-    ]),
-  },
-  { $id: 'Event', description: 'One change of one record.' },
-)
+export const Event = Named('Event', 'One change of one record.', {
+  Topic: Type.Enum(EVENT_TOPICS),
+  Type: Type.Enum(EVENT_TYPES),
+  Key: Type.String({ description: 'Id or name of what changed.' }),
+  Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
+  FilterKeys: Nullable(Type.Array(Type.String(), { description: 'Other keys it is found by.' })),
+  Index: Index(),
+  Payload: Type.Union([
+    EventPayloads.ACLToken,
+    EventPayloads.ACLPolicy,
+    EventPayloads.ACLRole,
+    EventPayloads.Allocation,
+    EventPayloads.Job,
+    EventPayloads.Evaluation,
+    EventPayloads.Deployment,
+    EventPayloads.Node,
+    EventPayloads.Service,
+    EventPayloads.NodePool,
+    EventPayloads.Variable,
+    EventPayloads.HostVolume,
+    EventPayloads.PolicyVerdict,
+    EventPayloads.Organization,
+    EventPayloads.Project,
+    EventPayloads.Workspace,
+    EventPayloads.Policy,
+    EventPayloads.PolicySet,
+    EventPayloads.Run,
+    EventPayloads.PolicyCheck,
+    EventPayloads.PolicyEvaluation,
+    EventPayloads.PolicySetOutcome,
+  ]),
+})
 export type Event = Infer<typeof Event>
 
 /** The events of one topic, with the payload that belongs to it. */
@@ -201,10 +198,10 @@ export type EventOf<T extends EventTopic> = Omit<Event, 'Topic' | 'Payload'> & {
   readonly Payload: EventPayloads[T]
 }
 
-export const EventGap = Type.Object(
-  { From: Index(), To: Index() },
-  { $id: 'EventGap', description: 'Commits that were asked for and are no longer kept.' },
-)
+export const EventGap = Named('EventGap', 'Commits that were asked for and are no longer kept.', {
+  From: Index(),
+  To: Index(),
+})
 
 /**
  * One line of the body of an event stream. A heartbeat is `{}`. On every other line `Index` means
@@ -212,17 +209,14 @@ export const EventGap = Type.Object(
  * longer kept, so that a reader never misses them silently. `Closed` is on the last line of a
  * stream that the server closes.
  */
-export const EventLine = Type.Object(
-  {
-    Index: Type.Optional(Index('All commits up to it were delivered; resume at `Index + 1`.')),
-    Events: Type.Optional(Type.Array(Event)),
-    Gap: Type.Optional(EventGap),
-    Closed: Type.Optional(
-      Type.String({ description: 'Why the server ends the stream; resume at `Index + 1`.' }),
-    ),
-  },
-  { $id: 'EventLine', description: 'The events of one commit; `{}` is a heartbeat.' },
-)
+export const EventLine = Named('EventLine', 'The events of one commit; `{}` is a heartbeat.', {
+  Index: Type.Optional(Index('All commits up to it were delivered; resume at `Index + 1`.')),
+  Events: Type.Optional(Type.Array(Event)),
+  Gap: Type.Optional(EventGap),
+  Closed: Type.Optional(
+    Type.String({ description: 'Why the server ends the stream; resume at `Index + 1`.' }),
+  ),
+})
 export type EventLine = Infer<typeof EventLine>
 
 export const eventRoutes = routes('Event stream', {

@@ -9,19 +9,16 @@ import { FlagParameter } from './query.ts'
 export const EXEC_HANDSHAKE_VERSION = 1
 
 /** First frame when `ws_handshake=true`. */
-export const ExecHandshake = Type.Object(
-  { version: Type.Integer(), auth_token: Type.String() },
-  { $id: 'ExecHandshake', description: 'Authenticates the channel.' },
-)
+export const ExecHandshake = Named('ExecHandshake', 'Authenticates the channel.', {
+  version: Type.Integer(),
+  auth_token: Type.String(),
+})
 export type ExecHandshake = Infer<typeof ExecHandshake>
 
-const Chunk = Type.Object(
-  {
-    data: Type.Optional(Base64()),
-    close: Type.Optional(Type.Boolean()),
-  },
-  { $id: 'ExecChunk', description: 'Bytes of one stream, or its end.' },
-)
+const Chunk = Named('ExecChunk', 'Bytes of one stream, or its end.', {
+  data: Type.Optional(Base64()),
+  close: Type.Optional(Type.Boolean()),
+})
 
 export const TtySize = Named('TtySize', {
   height: Type.Integer({ description: 'In characters.' }),
@@ -30,10 +27,10 @@ export const TtySize = Named('TtySize', {
 export type TtySize = Infer<typeof TtySize>
 
 /** One member at a time; none is a heartbeat. */
-export const ExecRequestFrame = Type.Object(
-  { stdin: Type.Optional(Chunk), tty_size: Type.Optional(TtySize) },
-  { $id: 'ExecRequestFrame', description: 'A frame from the caller.' },
-)
+export const ExecRequestFrame = Named('ExecRequestFrame', 'A frame from the caller.', {
+  stdin: Type.Optional(Chunk),
+  tty_size: Type.Optional(TtySize),
+})
 export type ExecRequestFrame = Infer<typeof ExecRequestFrame>
 
 /** The exit code is always sent. */

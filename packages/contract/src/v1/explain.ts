@@ -60,30 +60,24 @@ export type JobFilePlace = Infer<typeof JobFilePlace>
 export const NodeName = Named('NodeName', { ID: Type.String(), Name: Type.String() })
 export type NodeName = Infer<typeof NodeName>
 
-export const Shortfall = Type.Object(
-  {
-    Unit: Type.String({ description: '`MHz`, `MB` or empty for things that are counted.' }),
-    Asked: Type.Number(),
-    Free: Type.Number({ description: 'Left for this instance after what the node holds.' }),
-    Capacity: Type.Number({ description: 'Total capacity of the node minus its reservation.' }),
-    Missing: Type.Number({ description: '`Asked` less `Free`.' }),
-  },
-  { $id: 'Shortfall', description: 'How far a node was from fitting in one dimension.' },
-)
+export const Shortfall = Named('Shortfall', 'How far a node was from fitting in one dimension.', {
+  Unit: Type.String({ description: '`MHz`, `MB` or empty for things that are counted.' }),
+  Asked: Type.Number(),
+  Free: Type.Number({ description: 'Left for this instance after what the node holds.' }),
+  Capacity: Type.Number({ description: 'Total capacity of the node minus its reservation.' }),
+  Missing: Type.Number({ description: '`Asked` less `Free`.' }),
+})
 export type Shortfall = Infer<typeof Shortfall>
 
-export const PlacementReason = Type.Object(
-  {
-    Rule: Type.Enum(PLACEMENT_RULES),
-    Level: Type.Enum(RULE_LEVELS),
-    Task: Type.String({ description: 'The task that asks for it; empty above the task.' }),
-    Constraint: Nullable(Constraint),
-    Found: Type.String({ description: 'Value on the node; empty if it has none.' }),
-    Shortfall: Nullable(Shortfall),
-    Text: Type.String({ description: 'The rule as a sentence, with both values.' }),
-  },
-  { $id: 'PlacementReason', description: 'One rule that a node does not meet.' },
-)
+export const PlacementReason = Named('PlacementReason', 'One rule that a node does not meet.', {
+  Rule: Type.Enum(PLACEMENT_RULES),
+  Level: Type.Enum(RULE_LEVELS),
+  Task: Type.String({ description: 'The task that asks for it; empty above the task.' }),
+  Constraint: Nullable(Constraint),
+  Found: Type.String({ description: 'Value on the node; empty if it has none.' }),
+  Shortfall: Nullable(Shortfall),
+  Text: Type.String({ description: 'The rule as a sentence, with both values.' }),
+})
 export type PlacementReason = Infer<typeof PlacementReason>
 
 export const PlacementRefusal = Type.Object(

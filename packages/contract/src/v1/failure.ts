@@ -17,20 +17,17 @@ export const FAILURE_KINDS = [
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 /** A failure. Failures with the same kind, task and text are reported as one. */
-export const Failure = Type.Object(
-  {
-    Kind: Type.Enum(FAILURE_KINDS),
-    Text: Type.String({
-      description: 'One sentence, at most 300 characters; no content of logs.',
-    }),
-    AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
-    Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
-    Time: Nanoseconds(),
-    ExitCode: Nullable(Type.Integer({ description: 'Null unless a task exited by itself.' })),
-    Count: Type.Integer({ description: 'Allocations that failed this way.' }),
-  },
-  { $id: 'Failure', description: 'Why allocations fail.' },
-)
+export const Failure = Named('Failure', 'Why allocations fail.', {
+  Kind: Type.Enum(FAILURE_KINDS),
+  Text: Type.String({
+    description: 'One sentence, at most 300 characters; no content of logs.',
+  }),
+  AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
+  Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
+  Time: Nanoseconds(),
+  ExitCode: Nullable(Type.Integer({ description: 'Null unless a task exited by itself.' })),
+  Count: Type.Integer({ description: 'Allocations that failed this way.' }),
+})
 export type Failure = Infer<typeof Failure>
 
 /** Next action after a failure. */
@@ -62,15 +59,12 @@ export const REMEDIES = [
 ] as const
 export type RemedyKind = (typeof REMEDIES)[number]
 
-export const Remedy = Type.Object(
-  {
-    Kind: Type.Enum(REMEDIES),
-    Text: Type.String(),
-    Command: Type.String({ description: 'The command line that does it.' }),
-    Place: Type.Optional(JobFilePlace),
-  },
-  { $id: 'Remedy', description: 'A next step after a failure.' },
-)
+export const Remedy = Named('Remedy', 'A next step after a failure.', {
+  Kind: Type.Enum(REMEDIES),
+  Text: Type.String(),
+  Command: Type.String({ description: 'The command line that does it.' }),
+  Place: Type.Optional(JobFilePlace),
+})
 export type Remedy = Infer<typeof Remedy>
 
 /** Lines of output in the response, and the maximum length of each in characters. */

@@ -78,10 +78,11 @@ const volumeFields = {
   HostPath: Type.String({ description: 'Where it is on its node.' }),
 }
 
-export const HostVolumeStub = Type.Object(stubFields, {
-  $id: 'HostVolumeStub',
-  description: 'A dynamic host volume in a list.',
-})
+export const HostVolumeStub = Named(
+  'HostVolumeStub',
+  'A dynamic host volume in a list.',
+  stubFields,
+)
 export type HostVolumeStub = Infer<typeof HostVolumeStub>
 
 export const HostVolumeRecord = Type.Object(volumeFields, {
@@ -93,15 +94,12 @@ type RecordShape = Infer<typeof HostVolumeRecord>
 /** As it is stored: the state is one of those that there are. */
 export type HostVolumeRecord = Omit<RecordShape, 'State'> & { readonly State: HostVolumeState }
 
-export const HostVolume = Type.Object(
-  {
-    ...volumeFields,
-    Allocations: Type.Array(AllocationStub, {
-      description: 'Those that mount it and have not ended.',
-    }),
-  },
-  { $id: 'HostVolume', description: 'A dynamic host volume with what uses it.' },
-)
+export const HostVolume = Named('HostVolume', 'A dynamic host volume with what uses it.', {
+  ...volumeFields,
+  Allocations: Type.Array(AllocationStub, {
+    description: 'Those that mount it and have not ended.',
+  }),
+})
 export type HostVolume = Infer<typeof HostVolume>
 
 export const HostVolumeRequest = Named('HostVolumeRequest', {

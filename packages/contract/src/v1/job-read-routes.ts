@@ -24,16 +24,13 @@ export const JobVersionsResponse = Named('JobVersionsResponse', {
 })
 export type JobVersionsResponse = Infer<typeof JobVersionsResponse>
 
-export const JobAction = Type.Object(
-  {
-    Name: Type.String(),
-    Command: Type.String(),
-    Args: Nullable(Type.Array(Type.String())),
-    TaskName: Type.String(),
-    TaskGroupName: Type.String(),
-  },
-  { $id: 'JobAction', description: 'A named command of one task of a job.' },
-)
+export const JobAction = Named('JobAction', 'A named command of one task of a job.', {
+  Name: Type.String(),
+  Command: Type.String(),
+  Args: Nullable(Type.Array(Type.String())),
+  TaskName: Type.String(),
+  TaskGroupName: Type.String(),
+})
 export type JobAction = Infer<typeof JobAction>
 
 const needs = 'namespace:read-job'

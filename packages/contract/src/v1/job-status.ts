@@ -39,32 +39,29 @@ export const JobStatusDeployment = Named('JobStatusDeployment', {
 export type JobStatusDeployment = Infer<typeof JobStatusDeployment>
 
 /** One row of a page that lists jobs. */
-export const JobStatusRow = Type.Object(
-  {
-    ID: Type.String(),
-    Namespace: Type.String(),
-    Name: Type.String(),
-    Type: Type.String(),
-    NodePool: Type.String(),
-    Datacenters: Type.Array(Type.String()),
-    Priority: Type.Integer(),
-    Version: Type.Integer(),
-    SubmitTime: Nanoseconds(),
-    ModifyIndex: Index(),
-    Allocs: Type.Array(JobStatusAllocation),
-    GroupCountSum: Type.Integer({ description: 'Sum of the counts of the groups.' }),
-    ChildStatuses: Nullable(Type.Array(Type.Enum(JOB_STATUSES))),
-    // Only with `counts=true`: the job summary, added up over all groups.
-    AllocCounts: Type.Optional(TaskGroupSummary),
-    ChildCounts: Type.Optional(Nullable(JobChildrenSummary)),
-    ParentID: Type.String(),
-    LatestDeployment: Nullable(JobStatusDeployment),
-    Stop: Type.Boolean(),
-    Status: Type.Enum(JOB_STATUSES),
-    Health: Type.Enum(JOB_HEALTHS, { description: 'The state of the job in one word.' }),
-  },
-  { $id: 'JobStatusRow', description: 'A job with the state of its allocations.' },
-)
+export const JobStatusRow = Named('JobStatusRow', 'A job with the state of its allocations.', {
+  ID: Type.String(),
+  Namespace: Type.String(),
+  Name: Type.String(),
+  Type: Type.String(),
+  NodePool: Type.String(),
+  Datacenters: Type.Array(Type.String()),
+  Priority: Type.Integer(),
+  Version: Type.Integer(),
+  SubmitTime: Nanoseconds(),
+  ModifyIndex: Index(),
+  Allocs: Type.Array(JobStatusAllocation),
+  GroupCountSum: Type.Integer({ description: 'Sum of the counts of the groups.' }),
+  ChildStatuses: Nullable(Type.Array(Type.Enum(JOB_STATUSES))),
+  // Only with `counts=true`: the job summary, added up over all groups.
+  AllocCounts: Type.Optional(TaskGroupSummary),
+  ChildCounts: Type.Optional(Nullable(JobChildrenSummary)),
+  ParentID: Type.String(),
+  LatestDeployment: Nullable(JobStatusDeployment),
+  Stop: Type.Boolean(),
+  Status: Type.Enum(JOB_STATUSES),
+  Health: Type.Enum(JOB_HEALTHS, { description: 'The state of the job in one word.' }),
+})
 export type JobStatusRow = Infer<typeof JobStatusRow>
 
 export const JobStatusesRequest = Named('JobStatusesRequest', {

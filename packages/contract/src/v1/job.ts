@@ -17,17 +17,14 @@ export type JobStatus = (typeof JOB_STATUSES)[number]
 export const PAYLOAD_REQUIREMENTS = ['optional', 'required', 'forbidden'] as const
 export type PayloadRequirement = (typeof PAYLOAD_REQUIREMENTS)[number]
 
-export const PeriodicConfig = Type.Object(
-  {
-    Enabled: Type.Boolean({ default: true }),
-    Spec: Type.String({ description: 'One cron expression.' }),
-    Specs: Nullable(Type.Array(Type.String(), { description: 'Several cron expressions.' })),
-    SpecType: Type.String({ default: 'cron' }),
-    ProhibitOverlap: Type.Boolean({ description: 'Wait for the instance before to end.' }),
-    TimeZone: Type.String({ default: 'UTC' }),
-  },
-  { $id: 'PeriodicConfig', description: 'When instances of the job are launched.' },
-)
+export const PeriodicConfig = Named('PeriodicConfig', 'When instances of the job are launched.', {
+  Enabled: Type.Boolean({ default: true }),
+  Spec: Type.String({ description: 'One cron expression.' }),
+  Specs: Nullable(Type.Array(Type.String(), { description: 'Several cron expressions.' })),
+  SpecType: Type.String({ default: 'cron' }),
+  ProhibitOverlap: Type.Boolean({ description: 'Wait for the instance before to end.' }),
+  TimeZone: Type.String({ default: 'UTC' }),
+})
 export type PeriodicConfig = Infer<typeof PeriodicConfig>
 
 export const ParameterizedJobConfig = Type.Object(
@@ -58,19 +55,19 @@ export const MultiregionStrategy = Named('MultiregionStrategy', {
 })
 export type MultiregionStrategy = Infer<typeof MultiregionStrategy>
 
-export const Multiregion = Type.Object(
-  { Strategy: Nullable(MultiregionStrategy), Regions: Type.Array(MultiregionRegion) },
-  { $id: 'Multiregion', description: 'The regions in which the job runs.' },
-)
+export const Multiregion = Named('Multiregion', 'The regions in which the job runs.', {
+  Strategy: Nullable(MultiregionStrategy),
+  Regions: Type.Array(MultiregionRegion),
+})
 export type Multiregion = Infer<typeof Multiregion>
 
 export const JobLink = Named('JobLink', { Label: Type.String(), URL: Type.String() })
 export type JobLink = Infer<typeof JobLink>
 
-export const JobUi = Type.Object(
-  { Description: Type.String(), Links: Nullable(Type.Array(JobLink)) },
-  { $id: 'JobUi', description: 'Description and links of the job in the web UI.' },
-)
+export const JobUi = Named('JobUi', 'Description and links of the job in the web UI.', {
+  Description: Type.String(),
+  Links: Nullable(Type.Array(JobLink)),
+})
 export type JobUi = Infer<typeof JobUi>
 
 export const JobVersionTag = Type.Object(
@@ -180,32 +177,29 @@ export type Job = Infer<typeof Job>
 export const ParsedJob = InputSchema(Job)
 export type ParsedJob = Infer<typeof ParsedJob>
 
-export const JobStub = Type.Object(
-  {
-    ID: Type.String(),
-    ParentID: Type.String(),
-    Name: Type.String(),
-    Namespace: Type.String(),
-    Datacenters: Type.Array(Type.String()),
-    NodePool: Type.String(),
-    Multiregion: Nullable(Multiregion),
-    Type: Type.String(),
-    Priority: Type.Integer(),
-    Periodic: Type.Boolean({ description: 'Whether the job is periodic.' }),
-    ParameterizedJob: Type.Boolean({ description: 'Whether the job is parameterized.' }),
-    Stop: Type.Boolean(),
-    Status: Type.Enum(JOB_STATUSES),
-    StatusDescription: Type.String(),
-    JobSummary: JobSummary,
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
-    JobModifyIndex: Index(),
-    SubmitTime: Nanoseconds(),
-    Meta: Type.Optional(MapOf(Type.String())),
-    Quarantine: Type.Optional(JobQuarantine),
-  },
-  { $id: 'JobStub', description: 'A job in a list.' },
-)
+export const JobStub = Named('JobStub', 'A job in a list.', {
+  ID: Type.String(),
+  ParentID: Type.String(),
+  Name: Type.String(),
+  Namespace: Type.String(),
+  Datacenters: Type.Array(Type.String()),
+  NodePool: Type.String(),
+  Multiregion: Nullable(Multiregion),
+  Type: Type.String(),
+  Priority: Type.Integer(),
+  Periodic: Type.Boolean({ description: 'Whether the job is periodic.' }),
+  ParameterizedJob: Type.Boolean({ description: 'Whether the job is parameterized.' }),
+  Stop: Type.Boolean(),
+  Status: Type.Enum(JOB_STATUSES),
+  StatusDescription: Type.String(),
+  JobSummary: JobSummary,
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+  JobModifyIndex: Index(),
+  SubmitTime: Nanoseconds(),
+  Meta: Type.Optional(MapOf(Type.String())),
+  Quarantine: Type.Optional(JobQuarantine),
+})
 export type JobStub = Infer<typeof JobStub>
 
 export const SUBMISSION_FORMATS = ['hcl2', 'hcl1', 'json'] as const

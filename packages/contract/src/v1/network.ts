@@ -10,40 +10,33 @@ export const Port = Named('Port', {
 })
 export type Port = Infer<typeof Port>
 
-export const DnsConfig = Type.Object(
-  {
-    Servers: Nullable(Type.Array(Type.String())),
-    Searches: Nullable(Type.Array(Type.String())),
-    Options: Nullable(Type.Array(Type.String())),
-  },
-  { $id: 'DnsConfig', description: 'Name resolution inside the network of the group.' },
-)
+export const DnsConfig = Named('DnsConfig', 'Name resolution inside the network of the group.', {
+  Servers: Nullable(Type.Array(Type.String())),
+  Searches: Nullable(Type.Array(Type.String())),
+  Options: Nullable(Type.Array(Type.String())),
+})
 export type DnsConfig = Infer<typeof DnsConfig>
 
-export const CniConfig = Type.Object(
-  { Args: Nullable(MapOf(Type.String())) },
-  { $id: 'CniConfig', description: 'Arguments for a network plugin.' },
-)
+export const CniConfig = Named('CniConfig', 'Arguments for a network plugin.', {
+  Args: Nullable(MapOf(Type.String())),
+})
 export type CniConfig = Infer<typeof CniConfig>
 
 /** Also what a node offers and an allocation received. */
-export const NetworkResource = Type.Object(
-  {
-    Mode: Type.String({
-      description: '`host`, `none`, `bridge` or `cni/<name>`; empty is `host`.',
-    }),
-    Device: Type.String(),
-    CIDR: Type.String(),
-    IP: Type.String(),
-    Hostname: Type.String(),
-    MBits: Type.Integer(),
-    DNS: Nullable(DnsConfig),
-    ReservedPorts: Nullable(Type.Array(Port)),
-    DynamicPorts: Nullable(Type.Array(Port)),
-    CNI: Nullable(CniConfig),
-  },
-  { $id: 'NetworkResource', description: 'One network: its mode and its ports.' },
-)
+export const NetworkResource = Named('NetworkResource', 'One network: its mode and its ports.', {
+  Mode: Type.String({
+    description: '`host`, `none`, `bridge` or `cni/<name>`; empty is `host`.',
+  }),
+  Device: Type.String(),
+  CIDR: Type.String(),
+  IP: Type.String(),
+  Hostname: Type.String(),
+  MBits: Type.Integer(),
+  DNS: Nullable(DnsConfig),
+  ReservedPorts: Nullable(Type.Array(Port)),
+  DynamicPorts: Nullable(Type.Array(Port)),
+  CNI: Nullable(CniConfig),
+})
 export type NetworkResource = Infer<typeof NetworkResource>
 
 export const AllocatedPort = Type.Object(

@@ -18,18 +18,15 @@ export const NodePoolSchedulerConfiguration = Named('NodePoolSchedulerConfigurat
   MemoryOversubscriptionEnabled: Nullable(Type.Boolean()),
 })
 
-export const NodePool = Type.Object(
-  {
-    Name: Type.String(),
-    Description: Type.String(),
-    Meta: Nullable(MapOf(Type.String())),
-    SchedulerConfiguration: Nullable(NodePoolSchedulerConfiguration),
-    Hash: Base64(),
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
-  },
-  { $id: 'NodePool', description: 'Nodes that jobs name together.' },
-)
+export const NodePool = Named('NodePool', 'Nodes that jobs name together.', {
+  Name: Type.String(),
+  Description: Type.String(),
+  Meta: Nullable(MapOf(Type.String())),
+  SchedulerConfiguration: Nullable(NodePoolSchedulerConfiguration),
+  Hash: Base64(),
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+})
 export type NodePool = Infer<typeof NodePool>
 export type NodePoolRequest = Input<NodePool>
 

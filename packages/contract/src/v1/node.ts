@@ -32,34 +32,28 @@ export const NODE_EVENT_SUBSYSTEMS = [
 ] as const
 export type NodeEventSubsystem = (typeof NODE_EVENT_SUBSYSTEMS)[number]
 
-export const DeviceAttribute = Type.Object(
-  {
-    String: Nullable(Type.String()),
-    Int: Nullable(Type.Integer()),
-    Float: Nullable(Type.Number()),
-    Bool: Nullable(Type.Boolean()),
-    Unit: Type.String(),
-  },
-  { $id: 'DeviceAttribute', description: 'Exactly one of the values is not null.' },
-)
+export const DeviceAttribute = Named('DeviceAttribute', 'Exactly one of the values is not null.', {
+  String: Nullable(Type.String()),
+  Int: Nullable(Type.Integer()),
+  Float: Nullable(Type.Number()),
+  Bool: Nullable(Type.Boolean()),
+  Unit: Type.String(),
+})
 export type DeviceAttribute = Infer<typeof DeviceAttribute>
 
-export const NodeDevice = Type.Object(
-  {
-    Vendor: Type.String(),
-    Type: Type.String(),
-    Name: Type.String(),
-    Instances: Type.Array(
-      Type.Object({
-        ID: Type.String(),
-        Healthy: Type.Boolean(),
-        HealthDescription: Type.String(),
-      }),
-    ),
-    Attributes: Nullable(MapOf(DeviceAttribute)),
-  },
-  { $id: 'NodeDevice', description: 'Equal devices of a node.' },
-)
+export const NodeDevice = Named('NodeDevice', 'Equal devices of a node.', {
+  Vendor: Type.String(),
+  Type: Type.String(),
+  Name: Type.String(),
+  Instances: Type.Array(
+    Type.Object({
+      ID: Type.String(),
+      Healthy: Type.Boolean(),
+      HealthDescription: Type.String(),
+    }),
+  ),
+  Attributes: Nullable(MapOf(DeviceAttribute)),
+})
 export type NodeDevice = Infer<typeof NodeDevice>
 
 export const NodeNetwork = Named('NodeNetwork', {
@@ -81,24 +75,21 @@ export const NodeNetwork = Named('NodeNetwork', {
 })
 export type NodeNetwork = Infer<typeof NodeNetwork>
 
-export const NodeResources = Type.Object(
-  {
-    Cpu: Type.Object({
-      CpuShares: Type.Integer({ description: 'MHz.' }),
-      TotalCpuCores: Type.Integer(),
-      ReservableCpuCores: Nullable(Type.Array(Type.Integer())),
-    }),
-    Processors: Nullable(OpaqueObject('Topology of the processors.')),
-    Memory: Type.Object({ MemoryMB: Type.Integer() }),
-    Disk: Type.Object({ DiskMB: Type.Integer() }),
-    Devices: Nullable(Type.Array(NodeDevice)),
-    NodeNetworks: Nullable(Type.Array(NodeNetwork)),
-    Networks: Nullable(Type.Array(NetworkResource)),
-    MinDynamicPort: Type.Integer(),
-    MaxDynamicPort: Type.Integer(),
-  },
-  { $id: 'NodeResources', description: 'Resources of a node.' },
-)
+export const NodeResources = Named('NodeResources', 'Resources of a node.', {
+  Cpu: Type.Object({
+    CpuShares: Type.Integer({ description: 'MHz.' }),
+    TotalCpuCores: Type.Integer(),
+    ReservableCpuCores: Nullable(Type.Array(Type.Integer())),
+  }),
+  Processors: Nullable(OpaqueObject('Topology of the processors.')),
+  Memory: Type.Object({ MemoryMB: Type.Integer() }),
+  Disk: Type.Object({ DiskMB: Type.Integer() }),
+  Devices: Nullable(Type.Array(NodeDevice)),
+  NodeNetworks: Nullable(Type.Array(NodeNetwork)),
+  Networks: Nullable(Type.Array(NetworkResource)),
+  MinDynamicPort: Type.Integer(),
+  MaxDynamicPort: Type.Integer(),
+})
 export type NodeResources = Infer<typeof NodeResources>
 
 export const NodeReservedResources = Type.Object(
@@ -122,39 +113,30 @@ export const DrainSpec = Named('DrainSpec', {
 })
 export type DrainSpec = Infer<typeof DrainSpec>
 
-export const DrainStrategy = Type.Object(
-  {
-    Deadline: Nanoseconds(),
-    IgnoreSystemJobs: Type.Boolean(),
-    ForceDeadline: Timestamp('The zero time when there is none.'),
-    StartedAt: Timestamp(),
-  },
-  { $id: 'DrainStrategy', description: 'A drain that is going on.' },
-)
+export const DrainStrategy = Named('DrainStrategy', 'A drain that is going on.', {
+  Deadline: Nanoseconds(),
+  IgnoreSystemJobs: Type.Boolean(),
+  ForceDeadline: Timestamp('The zero time when there is none.'),
+  StartedAt: Timestamp(),
+})
 export type DrainStrategy = Infer<typeof DrainStrategy>
 
-export const DrainMetadata = Type.Object(
-  {
-    StartedAt: Timestamp(),
-    UpdatedAt: Timestamp(),
-    Status: Type.Enum(DRAIN_STATUSES),
-    AccessorID: Type.String({ description: 'Accessor of the token that asked for it.' }),
-    Meta: Nullable(MapOf(Type.String())),
-  },
-  { $id: 'DrainMetadata', description: 'The last drain of a node.' },
-)
+export const DrainMetadata = Named('DrainMetadata', 'The last drain of a node.', {
+  StartedAt: Timestamp(),
+  UpdatedAt: Timestamp(),
+  Status: Type.Enum(DRAIN_STATUSES),
+  AccessorID: Type.String({ description: 'Accessor of the token that asked for it.' }),
+  Meta: Nullable(MapOf(Type.String())),
+})
 export type DrainMetadata = Infer<typeof DrainMetadata>
 
-export const NodeEvent = Type.Object(
-  {
-    Message: Type.String(),
-    Subsystem: Type.String(),
-    Details: Nullable(MapOf(Type.String())),
-    Timestamp: Timestamp(),
-    CreateIndex: Index(),
-  },
-  { $id: 'NodeEvent', description: 'Something that happened to a node.' },
-)
+export const NodeEvent = Named('NodeEvent', 'Something that happened to a node.', {
+  Message: Type.String(),
+  Subsystem: Type.String(),
+  Details: Nullable(MapOf(Type.String())),
+  Timestamp: Timestamp(),
+  CreateIndex: Index(),
+})
 export type NodeEvent = Infer<typeof NodeEvent>
 
 export const DriverInfo = Named('DriverInfo', {
@@ -197,55 +179,46 @@ const sharedFields = {
   ModifyIndex: Index(),
 }
 
-export const Node = Type.Object(
-  {
-    ...sharedFields,
-    HTTPAddr: Type.String(),
-    SecretID: Type.String({ description: 'Always empty: the secret never leaves the servers.' }),
-    TLSEnabled: Type.Boolean(),
-    Attributes: MapOf(Type.String()),
-    NodeResources: NodeResources,
-    ReservedResources: NodeReservedResources,
-    Resources: Nullable(ResourceTotals),
-    Reserved: Nullable(ResourceTotals),
-    Links: Nullable(MapOf(Type.String())),
-    Meta: Nullable(MapOf(Type.String())),
-    ComputedClass: Type.String({
-      description: 'Equal for nodes that placement cannot tell apart.',
-    }),
-    DrainStrategy: Nullable(DrainStrategy),
-    StatusUpdatedAt: Type.Integer({ description: 'Unix seconds.' }),
-    Events: Type.Array(NodeEvent, { description: 'The latest 10.' }),
-    CSIControllerPlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
-    CSINodePlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
-    HostNetworks: Nullable(MapOf(HostNetworkInfo)),
-    CgroupParent: Type.String(),
-  },
-  { $id: 'Node', description: 'A machine that runs allocations.' },
-)
+export const Node = Named('Node', 'A machine that runs allocations.', {
+  ...sharedFields,
+  HTTPAddr: Type.String(),
+  SecretID: Type.String({ description: 'Always empty: the secret never leaves the servers.' }),
+  TLSEnabled: Type.Boolean(),
+  Attributes: MapOf(Type.String()),
+  NodeResources: NodeResources,
+  ReservedResources: NodeReservedResources,
+  Resources: Nullable(ResourceTotals),
+  Reserved: Nullable(ResourceTotals),
+  Links: Nullable(MapOf(Type.String())),
+  Meta: Nullable(MapOf(Type.String())),
+  ComputedClass: Type.String({
+    description: 'Equal for nodes that placement cannot tell apart.',
+  }),
+  DrainStrategy: Nullable(DrainStrategy),
+  StatusUpdatedAt: Type.Integer({ description: 'Unix seconds.' }),
+  Events: Type.Array(NodeEvent, { description: 'The latest 10.' }),
+  CSIControllerPlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
+  CSINodePlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
+  HostNetworks: Nullable(MapOf(HostNetworkInfo)),
+  CgroupParent: Type.String(),
+})
 export type Node = Infer<typeof Node>
 
-export const NodeStub = Type.Object(
-  {
-    ...sharedFields,
-    Address: Type.String({ description: 'The host part of `HTTPAddr`.' }),
-    Version: Type.String({ description: 'Version of the agent.' }),
-    Attributes: Type.Optional(MapOf(Type.String())),
-    NodeResources: Type.Optional(NodeResources),
-    ReservedResources: Type.Optional(NodeReservedResources),
-  },
-  { $id: 'NodeStub', description: 'A node in a list.' },
-)
+export const NodeStub = Named('NodeStub', 'A node in a list.', {
+  ...sharedFields,
+  Address: Type.String({ description: 'The host part of `HTTPAddr`.' }),
+  Version: Type.String({ description: 'Version of the agent.' }),
+  Attributes: Type.Optional(MapOf(Type.String())),
+  NodeResources: Type.Optional(NodeResources),
+  ReservedResources: Type.Optional(NodeReservedResources),
+})
 export type NodeStub = Infer<typeof NodeStub>
 
-export const NodeDrainRequest = Type.Object(
-  {
-    DrainSpec: Nullable(DrainSpec),
-    MarkEligible: Type.Boolean({ description: 'When a drain is ended: take work again.' }),
-    Meta: Nullable(MapOf(Type.String())),
-  },
-  { $id: 'NodeDrainRequest', description: 'Without `DrainSpec` the drain ends.' },
-)
+export const NodeDrainRequest = Named('NodeDrainRequest', 'Without `DrainSpec` the drain ends.', {
+  DrainSpec: Nullable(DrainSpec),
+  MarkEligible: Type.Boolean({ description: 'When a drain is ended: take work again.' }),
+  Meta: Nullable(MapOf(Type.String())),
+})
 export type NodeDrainRequest = Input<Infer<typeof NodeDrainRequest>>
 
 export const NodeEligibilityRequest = Named('NodeEligibilityRequest', {

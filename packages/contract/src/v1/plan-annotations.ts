@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Infer } from '../schema.ts'
+import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
 import { AllocationStub } from './allocation.ts'
 
 export const DesiredUpdates = Type.Object(
@@ -21,11 +21,8 @@ export const DesiredUpdates = Type.Object(
 )
 export type DesiredUpdates = Infer<typeof DesiredUpdates>
 
-export const PlanAnnotations = Type.Object(
-  {
-    DesiredTGUpdates: MapOf(DesiredUpdates),
-    PreemptedAllocs: Nullable(Type.Array(AllocationStub)),
-  },
-  { $id: 'PlanAnnotations', description: 'Changes that a plan would make.' },
-)
+export const PlanAnnotations = Named('PlanAnnotations', 'Changes that a plan would make.', {
+  DesiredTGUpdates: MapOf(DesiredUpdates),
+  PreemptedAllocs: Nullable(Type.Array(AllocationStub)),
+})
 export type PlanAnnotations = Infer<typeof PlanAnnotations>

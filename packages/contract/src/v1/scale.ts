@@ -23,15 +23,12 @@ export const TaskGroupScaleStatus = Named('TaskGroupScaleStatus', {
 })
 export type TaskGroupScaleStatus = Infer<typeof TaskGroupScaleStatus>
 
-export const JobScaleStatus = Type.Object(
-  {
-    JobID: Type.String(),
-    Namespace: Type.String(),
-    JobCreateIndex: Index(),
-    JobModifyIndex: Index(),
-    JobStopped: Type.Boolean(),
-    TaskGroups: MapOf(TaskGroupScaleStatus),
-  },
-  { $id: 'JobScaleStatus', description: 'How far each group is from its count.' },
-)
+export const JobScaleStatus = Named('JobScaleStatus', 'How far each group is from its count.', {
+  JobID: Type.String(),
+  Namespace: Type.String(),
+  JobCreateIndex: Index(),
+  JobModifyIndex: Index(),
+  JobStopped: Type.Boolean(),
+  TaskGroups: MapOf(TaskGroupScaleStatus),
+})
 export type JobScaleStatus = Infer<typeof JobScaleStatus>

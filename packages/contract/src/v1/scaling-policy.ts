@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { blockingRead } from './define.ts'
-import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
+import { Named, Index, MapOf, Nullable, type Infer } from '../schema.ts'
 import { jsonResponse, OpaqueObject } from './shared-schemas.ts'
 import { TextParameter } from './query.ts'
 
@@ -26,10 +26,11 @@ export const ScalingPolicy = Type.Object(
 )
 export type ScalingPolicy = Infer<typeof ScalingPolicy>
 
-export const ScalingPolicyStub = Type.Object(stubFields, {
-  $id: 'ScalingPolicyStub',
-  description: 'A scaling policy in a list.',
-})
+export const ScalingPolicyStub = Named(
+  'ScalingPolicyStub',
+  'A scaling policy in a list.',
+  stubFields,
+)
 export type ScalingPolicyStub = Infer<typeof ScalingPolicyStub>
 
 export const scalingPolicyRoutes = routes('Scaling policies', {

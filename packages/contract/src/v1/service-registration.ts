@@ -1,24 +1,21 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, blockingRead } from './define.ts'
-import { Index, Nullable, type Infer } from '../schema.ts'
+import { Named, Index, Nullable, type Infer } from '../schema.ts'
 import { emptyResponse, jsonResponse } from './shared-schemas.ts'
 import { filterQuery, pagingQuery, TextParameter } from './query.ts'
 
 /** Characters of the output of a failing check that a registration keeps. */
 export const SERVICE_OUTPUT_CHARS_MAX = 300
 
-export const ServiceChecks = Type.Object(
-  {
-    Passing: Type.Integer(),
-    Failing: Type.Integer(),
-    Pending: Type.Integer({ description: 'Checks without a result yet.' }),
-    Output: Type.String({
-      description: `Of the first failing check, at most ${SERVICE_OUTPUT_CHARS_MAX} characters.`,
-    }),
-  },
-  { $id: 'ServiceChecks', description: 'How many checks of a service instance pass.' },
-)
+export const ServiceChecks = Named('ServiceChecks', 'How many checks of a service instance pass.', {
+  Passing: Type.Integer(),
+  Failing: Type.Integer(),
+  Pending: Type.Integer({ description: 'Checks without a result yet.' }),
+  Output: Type.String({
+    description: `Of the first failing check, at most ${SERVICE_OUTPUT_CHARS_MAX} characters.`,
+  }),
+})
 export type ServiceChecks = Infer<typeof ServiceChecks>
 
 /** The checks of an instance in words, as `1 of 2 passing`; empty without checks. */
@@ -48,20 +45,17 @@ export const ServiceRegistration = Type.Object(
 )
 export type ServiceRegistration = Infer<typeof ServiceRegistration>
 
-export const ServiceList = Type.Object(
-  {
-    Namespace: Type.String(),
-    Services: Type.Array(
-      Type.Object({
-        ServiceName: Type.String(),
-        Tags: Type.Array(Type.String()),
-        Instances: Type.Integer(),
-        Failing: Type.Integer({ description: 'Instances with a failing check.' }),
-      }),
-    ),
-  },
-  { $id: 'ServiceList', description: 'The services of one namespace.' },
-)
+export const ServiceList = Named('ServiceList', 'The services of one namespace.', {
+  Namespace: Type.String(),
+  Services: Type.Array(
+    Type.Object({
+      ServiceName: Type.String(),
+      Tags: Type.Array(Type.String()),
+      Instances: Type.Integer(),
+      Failing: Type.Integer({ description: 'Instances with a failing check.' }),
+    }),
+  ),
+})
 export type ServiceList = Infer<typeof ServiceList>
 
 export const serviceRoutes = routes('Services', {

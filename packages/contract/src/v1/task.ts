@@ -34,23 +34,20 @@ export const NumaPreference = Named('NumaPreference', {
 export type NumaPreference = Infer<typeof NumaPreference>
 
 /** Resources that one task requests. */
-export const Resources = Type.Object(
-  {
-    CPU: Type.Integer({ description: 'Share of the processor, in MHz.', default: 100 }),
-    Cores: Type.Integer({ description: 'Whole cores to reserve; excludes `CPU`.' }),
-    MemoryMB: Type.Integer({ default: 300 }),
-    MemoryMaxMB: Type.Integer({
-      description: 'Limit above `MemoryMB`; 0 none given, -1 no limit.',
-    }),
-    DiskMB: Type.Integer(),
-    IOPS: Type.Integer(),
-    SecretsMB: Type.Integer({ description: 'Size of the secrets directory.' }),
-    Networks: Nullable(Type.Array(NetworkResource)),
-    Devices: Nullable(Type.Array(RequestedDevice)),
-    NUMA: Nullable(NumaPreference),
-  },
-  { $id: 'Resources', description: 'Resources that one task requests.' },
-)
+export const Resources = Named('Resources', 'Resources that one task requests.', {
+  CPU: Type.Integer({ description: 'Share of the processor, in MHz.', default: 100 }),
+  Cores: Type.Integer({ description: 'Whole cores to reserve; excludes `CPU`.' }),
+  MemoryMB: Type.Integer({ default: 300 }),
+  MemoryMaxMB: Type.Integer({
+    description: 'Limit above `MemoryMB`; 0 none given, -1 no limit.',
+  }),
+  DiskMB: Type.Integer(),
+  IOPS: Type.Integer(),
+  SecretsMB: Type.Integer({ description: 'Size of the secrets directory.' }),
+  Networks: Nullable(Type.Array(NetworkResource)),
+  Devices: Nullable(Type.Array(RequestedDevice)),
+  NUMA: Nullable(NumaPreference),
+})
 export type Resources = Infer<typeof Resources>
 
 export const LogConfig = Named('LogConfig', {
@@ -74,18 +71,15 @@ export const DispatchPayload = Named('DispatchPayload', {
 })
 export type DispatchPayload = Infer<typeof DispatchPayload>
 
-export const TaskArtifact = Type.Object(
-  {
-    GetterSource: Type.String(),
-    GetterOptions: Nullable(MapOf(Type.String())),
-    GetterHeaders: Nullable(MapOf(Type.String())),
-    GetterMode: Type.String({ description: '`any`, `file` or `dir`.', default: 'any' }),
-    GetterInsecure: Type.Boolean(),
-    RelativeDest: Type.String({ default: 'local/' }),
-    Chown: Type.Boolean(),
-  },
-  { $id: 'TaskArtifact', description: 'Something to download before the task starts.' },
-)
+export const TaskArtifact = Named('TaskArtifact', 'Something to download before the task starts.', {
+  GetterSource: Type.String(),
+  GetterOptions: Nullable(MapOf(Type.String())),
+  GetterHeaders: Nullable(MapOf(Type.String())),
+  GetterMode: Type.String({ description: '`any`, `file` or `dir`.', default: 'any' }),
+  GetterInsecure: Type.Boolean(),
+  RelativeDest: Type.String({ default: 'local/' }),
+  Chown: Type.Boolean(),
+})
 export type TaskArtifact = Infer<typeof TaskArtifact>
 
 export const ChangeScript = Named('ChangeScript', {
@@ -103,27 +97,24 @@ export const TemplateWait = Named('TemplateWait', {
 })
 export type TemplateWait = Infer<typeof TemplateWait>
 
-export const Template = Type.Object(
-  {
-    SourcePath: Type.String(),
-    DestPath: Type.String(),
-    EmbeddedTmpl: Type.String(),
-    ChangeMode: Type.String({ description: '`restart`, `noop`, `signal` or `script`.' }),
-    ChangeSignal: Type.String(),
-    ChangeScript: Nullable(ChangeScript),
-    Once: Type.Boolean(),
-    Splay: Nanoseconds('Upper bound of a random delay before the change is acted on.'),
-    Perms: Type.String({ default: '0644' }),
-    Uid: Nullable(Type.Integer()),
-    Gid: Nullable(Type.Integer()),
-    LeftDelim: Type.String({ default: '{{' }),
-    RightDelim: Type.String({ default: '}}' }),
-    Envvars: Type.Boolean({ description: 'The rendered text holds environment variables.' }),
-    Wait: Nullable(TemplateWait),
-    ErrMissingKey: Type.Boolean(),
-  },
-  { $id: 'Template', description: 'A file rendered for the task.' },
-)
+export const Template = Named('Template', 'A file rendered for the task.', {
+  SourcePath: Type.String(),
+  DestPath: Type.String(),
+  EmbeddedTmpl: Type.String(),
+  ChangeMode: Type.String({ description: '`restart`, `noop`, `signal` or `script`.' }),
+  ChangeSignal: Type.String(),
+  ChangeScript: Nullable(ChangeScript),
+  Once: Type.Boolean(),
+  Splay: Nanoseconds('Upper bound of a random delay before the change is acted on.'),
+  Perms: Type.String({ default: '0644' }),
+  Uid: Nullable(Type.Integer()),
+  Gid: Nullable(Type.Integer()),
+  LeftDelim: Type.String({ default: '{{' }),
+  RightDelim: Type.String({ default: '}}' }),
+  Envvars: Type.Boolean({ description: 'The rendered text holds environment variables.' }),
+  Wait: Nullable(TemplateWait),
+  ErrMissingKey: Type.Boolean(),
+})
 export type Template = Infer<typeof Template>
 
 export const VolumeMount = Named('VolumeMount', {
@@ -169,60 +160,51 @@ export const TaskSecret = Named('TaskSecret', {
 })
 export type TaskSecret = Infer<typeof TaskSecret>
 
-export const TaskAction = Type.Object(
-  {
-    Name: Type.String(),
-    Command: Type.String(),
-    Args: Nullable(Type.Array(Type.String())),
-  },
-  { $id: 'TaskAction', description: 'A named command that may be run inside the task.' },
-)
+export const TaskAction = Named('TaskAction', 'A named command that may be run inside the task.', {
+  Name: Type.String(),
+  Command: Type.String(),
+  Args: Nullable(Type.Array(Type.String())),
+})
 export type TaskAction = Infer<typeof TaskAction>
 
-export const TaskSchedule = Type.Object(
-  {
-    Cron: Nullable(
-      Type.Object({ Start: Type.String(), End: Type.String(), Timezone: Type.String() }),
-    ),
-  },
-  { $id: 'TaskSchedule', description: 'The times of day during which the task runs.' },
-)
+export const TaskSchedule = Named('TaskSchedule', 'The times of day during which the task runs.', {
+  Cron: Nullable(
+    Type.Object({ Start: Type.String(), End: Type.String(), Timezone: Type.String() }),
+  ),
+})
 export type TaskSchedule = Infer<typeof TaskSchedule>
 
-export const Task = Type.Object(
-  {
-    Name: Type.String(),
-    Driver: Type.String(),
-    User: Type.String(),
-    Config: Nullable(OpaqueObject('Settings of the driver; keys keep their case.')),
-    Env: Nullable(MapOf(Type.String())),
-    Services: Nullable(Type.Array(Service)),
-    Templates: Nullable(Type.Array(Template)),
-    Constraints: Nullable(Type.Array(Constraint)),
-    Affinities: Nullable(Type.Array(Affinity)),
-    Resources: Resources,
-    RestartPolicy: RestartPolicy,
-    DispatchPayload: Nullable(DispatchPayload),
-    Meta: Nullable(MapOf(Type.String())),
-    KillTimeout: Nanoseconds('Time between the kill signal and the forced end.'),
-    KillSignal: Type.String(),
-    Kind: Type.String(),
-    LogConfig: LogConfig,
-    Artifacts: Nullable(Type.Array(TaskArtifact)),
-    Leader: Type.Boolean({ description: 'When this task ends, the others of the group end too.' }),
-    Lifecycle: Nullable(TaskLifecycle),
-    ShutdownDelay: Nanoseconds('Time between leaving the catalogue and the kill signal.'),
-    ScalingPolicies: Nullable(Type.Array(ScalingPolicy)),
-    CSIPluginConfig: Nullable(CsiPluginConfig),
-    VolumeMounts: Nullable(Type.Array(VolumeMount)),
-    SecretStore: Nullable(SecretStoreBlock),
-    Secrets: Nullable(Type.Array(TaskSecret)),
-    Discovery: Nullable(DiscoveryBlock),
-    Identity: Nullable(WorkloadIdentity),
-    Identities: Nullable(Type.Array(WorkloadIdentity)),
-    Actions: Nullable(Type.Array(TaskAction)),
-    Schedule: Nullable(TaskSchedule),
-  },
-  { $id: 'Task', description: 'One process, container or other thing that a driver runs.' },
-)
+export const Task = Named('Task', 'One process, container or other thing that a driver runs.', {
+  Name: Type.String(),
+  Driver: Type.String(),
+  User: Type.String(),
+  Config: Nullable(OpaqueObject('Settings of the driver; keys keep their case.')),
+  Env: Nullable(MapOf(Type.String())),
+  Services: Nullable(Type.Array(Service)),
+  Templates: Nullable(Type.Array(Template)),
+  Constraints: Nullable(Type.Array(Constraint)),
+  Affinities: Nullable(Type.Array(Affinity)),
+  Resources: Resources,
+  RestartPolicy: RestartPolicy,
+  DispatchPayload: Nullable(DispatchPayload),
+  Meta: Nullable(MapOf(Type.String())),
+  KillTimeout: Nanoseconds('Time between the kill signal and the forced end.'),
+  KillSignal: Type.String(),
+  Kind: Type.String(),
+  LogConfig: LogConfig,
+  Artifacts: Nullable(Type.Array(TaskArtifact)),
+  Leader: Type.Boolean({ description: 'When this task ends, the others of the group end too.' }),
+  Lifecycle: Nullable(TaskLifecycle),
+  ShutdownDelay: Nanoseconds('Time between leaving the catalogue and the kill signal.'),
+  ScalingPolicies: Nullable(Type.Array(ScalingPolicy)),
+  CSIPluginConfig: Nullable(CsiPluginConfig),
+  VolumeMounts: Nullable(Type.Array(VolumeMount)),
+  SecretStore: Nullable(SecretStoreBlock),
+  Secrets: Nullable(Type.Array(TaskSecret)),
+  Discovery: Nullable(DiscoveryBlock),
+  Identity: Nullable(WorkloadIdentity),
+  Identities: Nullable(Type.Array(WorkloadIdentity)),
+  Actions: Nullable(Type.Array(TaskAction)),
+  Schedule: Nullable(TaskSchedule),
+})
 export type Task = Infer<typeof Task>

@@ -22,16 +22,17 @@ const metadataFields = {
   ModifyTime: Nanoseconds(),
 }
 
-export const VariableMetadata = Type.Object(metadataFields, {
-  $id: 'VariableMetadata',
-  description: 'A variable without its values.',
-})
+export const VariableMetadata = Named(
+  'VariableMetadata',
+  'A variable without its values.',
+  metadataFields,
+)
 export type VariableMetadata = Infer<typeof VariableMetadata>
 
-export const Variable = Type.Object(
-  { ...metadataFields, Items: MapOf(Type.String()) },
-  { $id: 'Variable', description: 'Named texts that are stored encrypted.' },
-)
+export const Variable = Named('Variable', 'Named texts that are stored encrypted.', {
+  ...metadataFields,
+  Items: MapOf(Type.String()),
+})
 export type Variable = Infer<typeof Variable>
 
 export const VariableRequest = Named('VariableRequest', {

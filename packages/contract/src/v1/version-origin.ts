@@ -1,15 +1,12 @@
 import { Type } from 'typebox'
-import type { Infer } from '../schema.ts'
+import { Named, type Infer } from '../schema.ts'
 import { AUDIT_ACTOR_TYPES } from './audit.ts'
 
-export const JobSubmitter = Type.Object(
-  {
-    Type: Type.Enum(AUDIT_ACTOR_TYPES),
-    ID: Type.String({ description: 'Accessor ID of the token.' }),
-    Name: Type.String({ description: 'Name of the token at that time.' }),
-  },
-  { $id: 'JobSubmitter', description: 'Submitter of a version of a job.' },
-)
+export const JobSubmitter = Named('JobSubmitter', 'Submitter of a version of a job.', {
+  Type: Type.Enum(AUDIT_ACTOR_TYPES),
+  ID: Type.String({ description: 'Accessor ID of the token.' }),
+  Name: Type.String({ description: 'Name of the token at that time.' }),
+})
 export type JobSubmitter = Infer<typeof JobSubmitter>
 
 /** Submitter and reason of a version; absent on versions that older releases registered. */

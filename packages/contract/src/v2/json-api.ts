@@ -127,7 +127,7 @@ export function ResourceWithId<const T extends string, M extends TProperties>(
   type: T,
   members: M,
 ) {
-  return Type.Object({ type: Type.Literal(type), ...members }, { $id: name })
+  return Named(name, { type: Type.Literal(type), ...members })
 }
 
 /** A resource of any type in `included`; `type` selects its schema. */
@@ -154,7 +154,7 @@ function formName(resource: TSchema, form: string): string {
 
 /** A document with one resource. */
 export function DocumentOf<S extends TSchema>(resource: S, $id = formName(resource, 'Document')) {
-  return Type.Object({ data: resource, included, meta: Type.Optional(DocumentMeta) }, { $id })
+  return Named($id, { data: resource, included, meta: Type.Optional(DocumentMeta) })
 }
 
 /** Links to pages as absolute URLs; `prev` and `next` are null at the ends. */
@@ -187,36 +187,32 @@ const CountedPageMeta = Type.Object({ 'status-counts': StatusCounts, pagination:
 
 /** One page of a collection. */
 export function PageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
-  return Type.Object(
-    { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta },
-    { $id },
-  )
+  return Named($id, { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta })
 }
 
 /** One page with counts in its meta. */
 export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
-  return Type.Object(
-    { data: Type.Array(resource), included, links: PageLinks, meta: CountedPageMeta },
-    { $id },
-  )
+  return Named($id, {
+    data: Type.Array(resource),
+    included,
+    links: PageLinks,
+    meta: CountedPageMeta,
+  })
 }
 
 /** A collection that is paginated only if the request has a page number or size. */
 export function PageOnRequestOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
-  return Type.Object(
-    {
-      data: Type.Array(resource),
-      included,
-      links: Type.Optional(PageLinks),
-      meta: Type.Optional(PageMeta),
-    },
-    { $id },
-  )
+  return Named($id, {
+    data: Type.Array(resource),
+    included,
+    links: Type.Optional(PageLinks),
+    meta: Type.Optional(PageMeta),
+  })
 }
 
 /** A collection without pagination. */
 export function ListOf<S extends TSchema>(resource: S, $id = formName(resource, 'List')) {
-  return Type.Object({ data: Type.Array(resource) }, { $id })
+  return Named($id, { data: Type.Array(resource) })
 }
 
 /**
@@ -229,7 +225,7 @@ export function RequestOf<const T extends string, M extends TProperties>(
   members: M,
 ) {
   const data = { type: Type.Literal(type), id: Type.Optional(Type.String()), ...members }
-  return Type.Object({ data: Type.Object(data) }, { $id })
+  return Named($id, { data: Type.Object(data) })
 }
 
 /** `{ data: [{ type, id }] }`: adds or removes members of a relationship. */
@@ -238,7 +234,7 @@ export function MembersRequestOf<const T extends string>(
   type: T,
   maxItems = RELATED_ITEMS_MAX,
 ) {
-  return Type.Object({ data: Type.Array(Identifier(type), { minItems: 1, maxItems }) }, { $id })
+  return Named($id, { data: Type.Array(Identifier(type), { minItems: 1, maxItems }) })
 }
 
 /** An optional body; an empty one is parsed as null. */
