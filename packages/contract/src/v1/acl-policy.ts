@@ -37,10 +37,7 @@ const BareRule = Type.Object({ Policy: Type.String() })
 export const AclPolicyRules = Named('AclPolicyRules', 'The rules of a policy after parsing.', {
   Namespaces: Nullable(
     Type.Array(
-      Type.Object({
-        ...named,
-        Variables: Nullable(Type.Object({ Paths: Type.Array(PathRule) })),
-      }),
+      Type.Object({ ...named, Variables: Nullable(Type.Object({ Paths: Type.Array(PathRule) })) }),
     ),
   ),
   NodePools: Nullable(Type.Array(NamedRule)),

@@ -48,11 +48,7 @@ export const TaskUsage = Named('TaskUsage', {
 export type TaskUsage = Infer<typeof TaskUsage>
 
 export const AllocationUsage = Type.Object(
-  {
-    ResourceUsage: ResourceUsage,
-    Tasks: MapOf(TaskUsage),
-    Timestamp: Nanoseconds(),
-  },
+  { ResourceUsage: ResourceUsage, Tasks: MapOf(TaskUsage), Timestamp: Nanoseconds() },
   { $id: 'AllocationUsage', description: 'Current resource usage of an allocation.' },
 )
 export type AllocationUsage = Infer<typeof AllocationUsage>

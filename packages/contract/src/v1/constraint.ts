@@ -37,10 +37,7 @@ export const Affinity = Named('Affinity', 'A preference for nodes that meet a ru
   LTarget: Type.String(),
   RTarget: Type.String(),
   Operand: Type.String({ default: '=' }),
-  Weight: Type.Integer({
-    description: 'From -100 (avoid) to 100 (prefer), never 0.',
-    default: 50,
-  }),
+  Weight: Type.Integer({ description: 'From -100 (avoid) to 100 (prefer), never 0.', default: 50 }),
 })
 export type Affinity = Infer<typeof Affinity>
 

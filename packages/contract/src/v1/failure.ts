@@ -19,9 +19,7 @@ export type FailureKind = (typeof FAILURE_KINDS)[number]
 /** A failure. Failures with the same kind, task and text are reported as one. */
 export const Failure = Named('Failure', 'Why allocations fail.', {
   Kind: Type.Enum(FAILURE_KINDS),
-  Text: Type.String({
-    description: 'One sentence, at most 300 characters; no content of logs.',
-  }),
+  Text: Type.String({ description: 'One sentence, at most 300 characters; no content of logs.' }),
   AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
   Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
   Time: Nanoseconds(),

@@ -13,19 +13,12 @@ export const WorkloadIdentity = Type.Object(
     ServiceName: Type.String(),
     TTL: Nanoseconds('How long it is valid; 0 for as long as the allocation lives.'),
   },
-  {
-    $id: 'WorkloadIdentity',
-    description: 'A signed identity that a task is given.',
-  },
+  { $id: 'WorkloadIdentity', description: 'A signed identity that a task is given.' },
 )
 export type WorkloadIdentity = Infer<typeof WorkloadIdentity>
 
 export const DiscoveryBlock = Type.Object(
-  {
-    Namespace: Type.String(),
-    Cluster: Type.String(),
-    Partition: Type.String(),
-  },
+  { Namespace: Type.String(), Cluster: Type.String(), Partition: Type.String() },
   { $id: 'DiscoveryBlock', description: 'Where services go in an external service catalogue.' },
 )
 export type DiscoveryBlock = Infer<typeof DiscoveryBlock>

@@ -18,10 +18,7 @@ export const JobStatusAllocation = Named('JobStatusAllocation', {
     description: 'The state of the allocation in one word.',
   }),
   NodeID: Type.String(),
-  DeploymentStatus: Type.Object({
-    Canary: Type.Boolean(),
-    Healthy: Nullable(Type.Boolean()),
-  }),
+  DeploymentStatus: Type.Object({ Canary: Type.Boolean(), Healthy: Nullable(Type.Boolean()) }),
   JobVersion: Type.Integer(),
   FollowupEvalID: Type.String(),
 })

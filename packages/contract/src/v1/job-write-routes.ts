@@ -178,10 +178,7 @@ export const jobWriteRoutes = routes('Jobs', {
   forcePeriodicJob: write('/job/:job_id/periodic/force', {
     summary: 'Launch an instance of a periodic job now, even beside a running one.',
     returns: jsonResponse(PeriodicForceResponse, 'An instance was launched.'),
-    errors: {
-      404: '`job not found`',
-      400: 'The job is not periodic, is stopped or is disabled.',
-    },
+    errors: { 404: '`job not found`', 400: 'The job is not periodic, is stopped or is disabled.' },
     needs: 'namespace:dispatch-job, namespace:submit-job or namespace:force-periodic-job',
   }),
   scaleJob: write('/job/:job_id/scale', {

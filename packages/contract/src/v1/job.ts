@@ -71,11 +71,7 @@ export const JobUi = Named('JobUi', 'Description and links of the job in the web
 export type JobUi = Infer<typeof JobUi>
 
 export const JobVersionTag = Type.Object(
-  {
-    Name: Type.String(),
-    Description: Type.String(),
-    TaggedTime: Nanoseconds(),
-  },
+  { Name: Type.String(), Description: Type.String(), TaggedTime: Nanoseconds() },
   { $id: 'JobVersionTag', description: 'A name for one version; tagged versions are kept.' },
 )
 export type JobVersionTag = Infer<typeof JobVersionTag>

@@ -24,9 +24,7 @@ export type CniConfig = Infer<typeof CniConfig>
 
 /** Also what a node offers and an allocation received. */
 export const NetworkResource = Named('NetworkResource', 'One network: its mode and its ports.', {
-  Mode: Type.String({
-    description: '`host`, `none`, `bridge` or `cni/<name>`; empty is `host`.',
-  }),
+  Mode: Type.String({ description: '`host`, `none`, `bridge` or `cni/<name>`; empty is `host`.' }),
   Device: Type.String(),
   CIDR: Type.String(),
   IP: Type.String(),
@@ -40,12 +38,7 @@ export const NetworkResource = Named('NetworkResource', 'One network: its mode a
 export type NetworkResource = Infer<typeof NetworkResource>
 
 export const AllocatedPort = Type.Object(
-  {
-    Label: Type.String(),
-    Value: Type.Integer(),
-    To: Type.Integer(),
-    HostIP: Type.String(),
-  },
+  { Label: Type.String(), Value: Type.Integer(), To: Type.Integer(), HostIP: Type.String() },
   { $id: 'AllocatedPort', description: 'A port of the host that an allocation holds.' },
 )
 export type AllocatedPort = Infer<typeof AllocatedPort>

@@ -46,11 +46,7 @@ export const NodeDevice = Named('NodeDevice', 'Equal devices of a node.', {
   Type: Type.String(),
   Name: Type.String(),
   Instances: Type.Array(
-    Type.Object({
-      ID: Type.String(),
-      Healthy: Type.Boolean(),
-      HealthDescription: Type.String(),
-    }),
+    Type.Object({ ID: Type.String(), Healthy: Type.Boolean(), HealthDescription: Type.String() }),
   ),
   Attributes: Nullable(MapOf(DeviceAttribute)),
 })
@@ -191,9 +187,7 @@ export const Node = Named('Node', 'A machine that runs allocations.', {
   Reserved: Nullable(ResourceTotals),
   Links: Nullable(MapOf(Type.String())),
   Meta: Nullable(MapOf(Type.String())),
-  ComputedClass: Type.String({
-    description: 'Equal for nodes that placement cannot tell apart.',
-  }),
+  ComputedClass: Type.String({ description: 'Equal for nodes that placement cannot tell apart.' }),
   DrainStrategy: Nullable(DrainStrategy),
   StatusUpdatedAt: Type.Integer({ description: 'Unix seconds.' }),
   Events: Type.Array(NodeEvent, { description: 'The latest 10.' }),

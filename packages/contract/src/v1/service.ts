@@ -4,9 +4,7 @@ import { OpaqueObject } from './shared-schemas.ts'
 import { WorkloadIdentity } from './identity.ts'
 
 export const CheckRestart = Named('CheckRestart', {
-  Limit: Type.Integer({
-    description: 'Failures in a row before the task is restarted; 0 is off.',
-  }),
+  Limit: Type.Integer({ description: 'Failures in a row before the task is restarted; 0 is off.' }),
   Grace: Nanoseconds('Time after a start during which failures do not count.'),
   IgnoreWarnings: Type.Boolean(),
 })

@@ -36,9 +36,7 @@ const writable = {
 export const PolicySetParameterCreateRequest = RequestOf(
   'PolicySetParameterCreateRequest',
   'vars',
-  {
-    attributes: Type.Object({ key, category, ...writable }),
-  },
+  { attributes: Type.Object({ key, category, ...writable }) },
 )
 export type PolicySetParameterCreateRequest = Infer<typeof PolicySetParameterCreateRequest>
 

@@ -65,11 +65,7 @@ export const PolicyReplayRequest = RequestOf('PolicyReplayRequest', 'policy-repl
       ...changed,
       subjects: Type.Optional(Type.Array(OneOf(REPLAY_SUBJECTS), { maxItems: 2 })),
       limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: REPLAY_PAGE_MAX,
-          default: REPLAY_PAGE_DEFAULT,
-        }),
+        Type.Integer({ minimum: 1, maximum: REPLAY_PAGE_MAX, default: REPLAY_PAGE_DEFAULT }),
       ),
       cursor: Type.Optional(
         Nullable(

@@ -30,9 +30,7 @@ const disableOverrides = Type.Optional(Type.Boolean({ default: false }))
 export const ReservedTagKeyCreateRequest = RequestOf(
   'ReservedTagKeyCreateRequest',
   'reserved-tag-keys',
-  {
-    attributes: Type.Object({ key: ReservedKey(), 'disable-overrides': disableOverrides }),
-  },
+  { attributes: Type.Object({ key: ReservedKey(), 'disable-overrides': disableOverrides }) },
 )
 export type ReservedTagKeyCreateRequest = Infer<typeof ReservedTagKeyCreateRequest>
 

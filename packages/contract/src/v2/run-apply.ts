@@ -47,19 +47,14 @@ export const runApplyRoutes = routes('Runs', {
   }),
   readErroredState: read('/applies/:apply_id/errored-state', {
     summary: 'Download the state that an apply left and that could not be stored.',
-    answers: {
-      200: { ...jsonResponse('The state.', BinaryBody), contentType: BINARY_TYPE },
-    },
+    answers: { 200: { ...jsonResponse('The state.', BinaryBody), contentType: BINARY_TYPE } },
     errors: { 404: 'Apply not found, or its state was stored.' },
     needs: 'Permission to read the state versions of the workspace.',
   }),
   readRunLog: read('/run-logs/:upload_key', {
     summary:
       'Read the log of a plan or an apply from a byte on. It begins with the byte 0x02 and ends with 0x03.',
-    query: {
-      offset: Type.Optional(count),
-      limit: Type.Optional(Type.Integer({ minimum: 1 })),
-    },
+    query: { offset: Type.Optional(count), limit: Type.Optional(Type.Integer({ minimum: 1 })) },
     answers: {
       200: {
         ...jsonResponse('Bytes of the log; none when there are none yet.', BinaryBody),

@@ -67,9 +67,7 @@ export const PhaseDocument = Named('PhaseDocument', {
 })
 export type PhaseDocument = Infer<typeof PhaseDocument>
 
-export const PhaseControl = Named('PhaseControl', {
-  cancellation: OneOf(PHASE_CANCELLATIONS),
-})
+export const PhaseControl = Named('PhaseControl', { cancellation: OneOf(PHASE_CANCELLATIONS) })
 export type PhaseControl = Infer<typeof PhaseControl>
 
 export const PhaseFinishRequest = Named('PhaseFinishRequest', {

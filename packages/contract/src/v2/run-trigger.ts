@@ -21,10 +21,7 @@ export const RunTrigger = ResourceOf('RunTrigger', 'run-triggers', {
       Type.String({ description: 'Why the latest apply of the source queued no run.' }),
     ),
   }),
-  relationships: Type.Object({
-    workspace: ToOne('workspaces'),
-    sourceable: ToOne('workspaces'),
-  }),
+  relationships: Type.Object({ workspace: ToOne('workspaces'), sourceable: ToOne('workspaces') }),
   links: SelfLink(),
 })
 export type RunTrigger = Infer<typeof RunTrigger>

@@ -97,9 +97,7 @@ const shownToken = jsonResponse('The token without its secret.', AuthenticationT
 const badExpiry = 'The expiry lies in the past.'
 
 const ofOrganization = {
-  query: {
-    token: Type.Optional(OneOf(ORGANIZATION_TOKEN_KINDS, 'The main token when omitted.')),
-  },
+  query: { token: Type.Optional(OneOf(ORGANIZATION_TOKEN_KINDS, 'The main token when omitted.')) },
   needs: 'Owners team, owners team token, or the organization token.',
 } as const
 const noOrganizationToken = 'Organization or token not found, or the caller may not manage it.'

@@ -64,11 +64,7 @@ export type Account = Infer<typeof Account>
 
 /** A user as the site administrator sees it. */
 export const AdminUser = ResourceOf('AdminUser', 'users', {
-  attributes: Type.Object({
-    ...everywhere,
-    email: Nullable(Email()),
-    'is-admin': Type.Boolean(),
-  }),
+  attributes: Type.Object({ ...everywhere, email: Nullable(Email()), 'is-admin': Type.Boolean() }),
   links: SelfLink(),
 })
 export type AdminUser = Infer<typeof AdminUser>
@@ -87,10 +83,7 @@ const NEW_USERNAME =
 
 export const AccountUpdateRequest = RequestOf('AccountUpdateRequest', 'users', {
   attributes: Type.Optional(
-    Type.Object({
-      username: Type.Optional(Name(NEW_USERNAME)),
-      email: Type.Optional(Email()),
-    }),
+    Type.Object({ username: Type.Optional(Name(NEW_USERNAME)), email: Type.Optional(Email()) }),
   ),
 })
 export type AccountUpdateRequest = Infer<typeof AccountUpdateRequest>
