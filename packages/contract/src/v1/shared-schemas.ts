@@ -1,4 +1,29 @@
+/**
+ * The vocabulary of the files of `/v1`, which import it as `t`: constructors of TypeBox, schemas of
+ * the wire, query parameters and responses.
+ */
+
 import { Type, type TSchema } from 'typebox'
+
+export {
+  Array,
+  Boolean,
+  Cyclic,
+  Enum,
+  Integer,
+  Literal,
+  Null,
+  Number,
+  Object,
+  Optional,
+  Partial,
+  Ref,
+  String,
+  Union,
+  Unknown,
+} from 'typebox'
+export * from '../schema.ts'
+export * from './query.ts'
 
 /** Media type of errors: every error of this API is one line of plain text. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'

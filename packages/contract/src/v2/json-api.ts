@@ -1,12 +1,34 @@
 /**
- * The JSON:API forms that every resource shares. A resource file defines only its own attributes,
- * relationships, links and permissions.
+ * The vocabulary of the resources of `/api/v2`, whose files import it as `t`: constructors of
+ * TypeBox, JSON:API forms, patterns and query parameters. A resource file defines only its own
+ * attributes, relationships, links and permissions.
  */
 
 import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
 import { Named, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
+
+export {
+  Array,
+  Boolean,
+  Cyclic,
+  Enum,
+  Integer,
+  Literal,
+  Null,
+  Number,
+  Object,
+  Optional,
+  Partial,
+  Ref,
+  String,
+  Union,
+  Unknown,
+} from 'typebox'
+export * from '../schema.ts'
+export * from './patterns.ts'
+export * from './query.ts'
 
 /** Media type of every body, errors included, except policy code and archives. */
 export const JSON_API_TYPE = 'application/vnd.api+json'

@@ -1,11 +1,7 @@
-import { Type } from 'typebox'
+import * as t from './json-api.ts'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { action, create, list, read, remove, update } from './define.ts'
-import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, NOTIFICATION_CONFIGURATIONS_MAX } from './limits.ts'
-import { TeamName } from './patterns.ts'
-import { fieldsQuery } from './query.ts'
 
 /** Events of a run that trigger a notification. */
 export const NOTIFICATION_TRIGGERS = [
@@ -22,93 +18,93 @@ export type NotificationTrigger = (typeof NOTIFICATION_TRIGGERS)[number]
 /** Format of a notification: a JSON document with a signature. */
 export const NOTIFICATION_DESTINATIONS = ['generic'] as const
 
-const DeliveryResponse = Type.Object({
-  url: Type.String(),
-  code: Nullable(Type.Integer({ description: 'Null if there was no response.' })),
-  body: Type.String({ description: 'Beginning of the response body, or the error.' }),
-  'sent-at': Timestamp(),
-  successful: Type.Boolean(),
+const DeliveryResponse = t.Object({
+  url: t.String(),
+  code: t.Nullable(t.Integer({ description: 'Null if there was no response.' })),
+  body: t.String({ description: 'Beginning of the response body, or the error.' }),
+  'sent-at': t.Timestamp(),
+  successful: t.Boolean(),
 })
 
 /** A webhook that receives run events of a workspace. */
-export const NotificationConfiguration = ResourceOf(
+export const NotificationConfiguration = t.ResourceOf(
   'NotificationConfiguration',
   'notification-configurations',
   {
-    attributes: Type.Object({
-      name: Type.String(),
-      'destination-type': OneOf(NOTIFICATION_DESTINATIONS),
-      url: Type.String(),
-      enabled: Type.Boolean(),
-      triggers: Type.Array(OneOf(NOTIFICATION_TRIGGERS)),
-      token: Nullable(Type.String({ description: 'Always null: it is not shown again.' })),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-      'delivery-responses': Type.Array(DeliveryResponse, {
+    attributes: t.Object({
+      name: t.String(),
+      'destination-type': t.OneOf(NOTIFICATION_DESTINATIONS),
+      url: t.String(),
+      enabled: t.Boolean(),
+      triggers: t.Array(t.OneOf(NOTIFICATION_TRIGGERS)),
+      token: t.Nullable(t.String({ description: 'Always null: it is not shown again.' })),
+      'created-at': t.Timestamp(),
+      'updated-at': t.Timestamp(),
+      'delivery-responses': t.Array(DeliveryResponse, {
         description: 'The latest attempt; empty before the first.',
       }),
     }),
-    relationships: Type.Object({ subscribable: ToOne('workspaces') }),
-    links: SelfLink(),
+    relationships: t.Object({ subscribable: t.ToOne('workspaces') }),
+    links: t.SelfLink(),
   },
 )
-export type NotificationConfiguration = Infer<typeof NotificationConfiguration>
+export type NotificationConfiguration = t.Infer<typeof NotificationConfiguration>
 
-export const NotificationConfigurationDocument = DocumentOf(NotificationConfiguration)
-export const NotificationConfigurationPage = PageOf(NotificationConfiguration)
+export const NotificationConfigurationDocument = t.DocumentOf(NotificationConfiguration)
+export const NotificationConfigurationPage = t.PageOf(NotificationConfiguration)
 
-const url = Type.String({
+const url = t.String({
   minLength: 1,
   maxLength: LINE_LENGTH_MAX,
   description: 'An `http` or `https` URL.',
 })
 const writable = {
-  enabled: Type.Optional(
-    Type.Boolean({ description: 'The receiver must answer a test with 2xx first.' }),
+  enabled: t.Optional(
+    t.Boolean({ description: 'The receiver must answer a test with 2xx first.' }),
   ),
-  token: Type.Optional(
-    Nullable(
-      Type.String({
+  token: t.Optional(
+    t.Nullable(
+      t.String({
         maxLength: LINE_LENGTH_MAX,
         description: 'Signs the body: HMAC-SHA512, in hexadecimal, in a header.',
       }),
     ),
   ),
-  triggers: Type.Optional(
-    Type.Array(OneOf(NOTIFICATION_TRIGGERS), { maxItems: NOTIFICATION_TRIGGERS.length }),
+  triggers: t.Optional(
+    t.Array(t.OneOf(NOTIFICATION_TRIGGERS), { maxItems: NOTIFICATION_TRIGGERS.length }),
   ),
 }
 
-export const NotificationConfigurationCreateRequest = RequestOf(
+export const NotificationConfigurationCreateRequest = t.RequestOf(
   'NotificationConfigurationCreateRequest',
   'notification-configurations',
   {
-    attributes: Type.Object({
-      name: TeamName('Shown in lists.'),
-      'destination-type': OneOf(NOTIFICATION_DESTINATIONS),
+    attributes: t.Object({
+      name: t.TeamName('Shown in lists.'),
+      'destination-type': t.OneOf(NOTIFICATION_DESTINATIONS),
       url,
       ...writable,
     }),
   },
 )
-export type NotificationConfigurationCreateRequest = Infer<
+export type NotificationConfigurationCreateRequest = t.Infer<
   typeof NotificationConfigurationCreateRequest
 >
 
-export const NotificationConfigurationUpdateRequest = RequestOf(
+export const NotificationConfigurationUpdateRequest = t.RequestOf(
   'NotificationConfigurationUpdateRequest',
   'notification-configurations',
   {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(TeamName('Shown in lists.')),
-        url: Type.Optional(url),
+    attributes: t.Optional(
+      t.Object({
+        name: t.Optional(t.TeamName('Shown in lists.')),
+        url: t.Optional(url),
         ...writable,
       }),
     ),
   },
 )
-export type NotificationConfigurationUpdateRequest = Infer<
+export type NotificationConfigurationUpdateRequest = t.Infer<
   typeof NotificationConfigurationUpdateRequest
 >
 
@@ -123,7 +119,7 @@ const brokenRule =
 export const notificationConfigurationRoutes = routes('Notifications', {
   listNotificationConfigurations: list('/workspaces/:workspace_id/notification-configurations', {
     summary: 'List the notification configurations of a workspace, oldest first.',
-    query: fieldsQuery('notification-configurations'),
+    query: t.fieldsQuery('notification-configurations'),
     returns: NotificationConfigurationPage,
     needs: reads,
   }),
@@ -138,7 +134,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     '/notification-configurations/:notification_configuration_id',
     {
       summary: 'Show a notification configuration.',
-      query: fieldsQuery('notification-configurations'),
+      query: t.fieldsQuery('notification-configurations'),
       returns: NotificationConfigurationDocument,
       needs: reads,
     },

@@ -1,9 +1,7 @@
-import { Type } from 'typebox'
+import * as t from './json-api.ts'
 import { routes } from '../route.ts'
 import { action, read, upload } from './define.ts'
-import { Named, Nullable, type Infer } from '../schema.ts'
 import { emptyResponse, binaryResponse, storesBinary } from './answers.ts'
-import { OneOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,
   PLAN_UPLOAD_BYTES_MAX,
@@ -32,54 +30,54 @@ export const PHASE_CANCELLATIONS = ['none', 'interrupt', 'kill'] as const
 export type PhaseCancellation = (typeof PHASE_CANCELLATIONS)[number]
 
 /** The runner presents the ticket of its job once and chooses the token for all later requests. */
-export const PhaseStartRequest = Named('PhaseStartRequest', {
-  ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
-  token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
+export const PhaseStartRequest = t.Named('PhaseStartRequest', {
+  ticket: t.String({ maxLength: LINE_LENGTH_MAX }),
+  token: t.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
 })
-export type PhaseStart = Infer<typeof PhaseStartRequest>
+export type PhaseStart = t.Infer<typeof PhaseStartRequest>
 
 /** An input variable of the configuration, or a variable of the environment. */
-export const PhaseVariable = Named('PhaseVariable', {
-  key: Type.String(),
-  value: Type.String(),
-  category: OneOf(['input', 'env']),
-  hcl: Type.Boolean(),
-  sensitive: Type.Boolean(),
+export const PhaseVariable = t.Named('PhaseVariable', {
+  key: t.String(),
+  value: t.String(),
+  category: t.OneOf(['input', 'env']),
+  hcl: t.Boolean(),
+  sensitive: t.Boolean(),
 })
-export type PhaseVariable = Infer<typeof PhaseVariable>
+export type PhaseVariable = t.Infer<typeof PhaseVariable>
 
 /** Input of a runner; files are fetched separately. */
-export const PhaseDocument = Named('PhaseDocument', {
-  phase: OneOf(RUN_PHASES),
-  runId: Type.String(),
-  organization: Type.String(),
-  project: Type.String(),
-  workspace: Type.String(),
-  workingDirectory: Nullable(Type.String()),
-  structuredOutput: Type.Boolean(),
-  isDestroy: Type.Boolean(),
-  refresh: Type.Boolean(),
-  refreshOnly: Type.Boolean(),
-  allowConfigGeneration: Type.Boolean(),
-  targets: Type.Array(Type.String()),
-  replacements: Type.Array(Type.String()),
-  variables: Type.Array(PhaseVariable),
+export const PhaseDocument = t.Named('PhaseDocument', {
+  phase: t.OneOf(RUN_PHASES),
+  runId: t.String(),
+  organization: t.String(),
+  project: t.String(),
+  workspace: t.String(),
+  workingDirectory: t.Nullable(t.String()),
+  structuredOutput: t.Boolean(),
+  isDestroy: t.Boolean(),
+  refresh: t.Boolean(),
+  refreshOnly: t.Boolean(),
+  allowConfigGeneration: t.Boolean(),
+  targets: t.Array(t.String()),
+  replacements: t.Array(t.String()),
+  variables: t.Array(PhaseVariable),
 })
-export type PhaseDocument = Infer<typeof PhaseDocument>
+export type PhaseDocument = t.Infer<typeof PhaseDocument>
 
-export const PhaseControl = Named('PhaseControl', { cancellation: OneOf(PHASE_CANCELLATIONS) })
-export type PhaseControl = Infer<typeof PhaseControl>
+export const PhaseControl = t.Named('PhaseControl', { cancellation: t.OneOf(PHASE_CANCELLATIONS) })
+export type PhaseControl = t.Infer<typeof PhaseControl>
 
-export const PhaseFinishRequest = Named('PhaseFinishRequest', {
-  outcome: OneOf(PHASE_OUTCOMES),
-  message: Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })),
-  logBytes: Type.Integer({ minimum: 0 }),
-  generatedConfiguration: Type.Optional(Type.Boolean()),
-  stateUncertain: Type.Optional(
-    Type.Boolean({ description: 'The tool was killed: what it was doing is not in the state.' }),
+export const PhaseFinishRequest = t.Named('PhaseFinishRequest', {
+  outcome: t.OneOf(PHASE_OUTCOMES),
+  message: t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX })),
+  logBytes: t.Integer({ minimum: 0 }),
+  generatedConfiguration: t.Optional(t.Boolean()),
+  stateUncertain: t.Optional(
+    t.Boolean({ description: 'The tool was killed: what it was doing is not in the state.' }),
   ),
 })
-export type PhaseFinishRequest = Infer<typeof PhaseFinishRequest>
+export type PhaseFinishRequest = t.Infer<typeof PhaseFinishRequest>
 
 const needs = 'The token of the phase, which its runner chose when it started.'
 const gone = 'The phase is over, or the token is not its token.'
@@ -135,7 +133,7 @@ export const runPhaseRoutes = routes('Run phases', {
   }),
   writePhaseLog: upload('/run-phases/:phase_id/log', {
     summary: 'Append to the log. Bytes that are already stored are skipped.',
-    query: { offset: Type.Integer({ minimum: 0 }) },
+    query: { offset: t.Integer({ minimum: 0 }) },
     ...storesBinary(RUN_LOG_CHUNK_BYTES_MAX),
     errors: { 404: gone, 409: 'Bytes are missing before the offset.' },
     needs,
@@ -143,8 +141,8 @@ export const runPhaseRoutes = routes('Run phases', {
   readPhaseControl: read('/run-phases/:phase_id/control', {
     summary: 'Wait until the phase is to be canceled.',
     query: {
-      wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
-      known: Type.Optional(OneOf(PHASE_CANCELLATIONS)),
+      wait: t.Optional(t.Integer({ minimum: 0, maximum: 60 })),
+      known: t.Optional(t.OneOf(PHASE_CANCELLATIONS)),
     },
     returns: PhaseControl,
     result: 'Whether the phase is to be canceled.',

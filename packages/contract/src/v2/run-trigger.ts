@@ -1,10 +1,7 @@
-import { Type } from 'typebox'
+import * as t from './json-api.ts'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { create, list, read, remove } from './define.ts'
-import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { RUN_TRIGGERS_MAX } from './limits.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
 
 export const RUN_TRIGGER_INCLUDES = ['workspace', 'sourceable'] as const
 
@@ -12,38 +9,38 @@ export const RUN_TRIGGER_INCLUDES = ['workspace', 'sourceable'] as const
 export const RUN_TRIGGER_DIRECTIONS = ['inbound', 'outbound'] as const
 
 /** When a run of the source is applied, a run is queued in the workspace. */
-export const RunTrigger = ResourceOf('RunTrigger', 'run-triggers', {
-  attributes: Type.Object({
-    'workspace-name': Type.String(),
-    'sourceable-name': Type.String({ description: 'The name of the source.' }),
-    'created-at': Timestamp(),
-    'error-message': Nullable(
-      Type.String({ description: 'Why the latest apply of the source queued no run.' }),
+export const RunTrigger = t.ResourceOf('RunTrigger', 'run-triggers', {
+  attributes: t.Object({
+    'workspace-name': t.String(),
+    'sourceable-name': t.String({ description: 'The name of the source.' }),
+    'created-at': t.Timestamp(),
+    'error-message': t.Nullable(
+      t.String({ description: 'Why the latest apply of the source queued no run.' }),
     ),
   }),
-  relationships: Type.Object({ workspace: ToOne('workspaces'), sourceable: ToOne('workspaces') }),
-  links: SelfLink(),
+  relationships: t.Object({ workspace: t.ToOne('workspaces'), sourceable: t.ToOne('workspaces') }),
+  links: t.SelfLink(),
 })
-export type RunTrigger = Infer<typeof RunTrigger>
+export type RunTrigger = t.Infer<typeof RunTrigger>
 
-export const RunTriggerDocument = DocumentOf(RunTrigger)
-export const RunTriggerPage = PageOf(RunTrigger)
+export const RunTriggerDocument = t.DocumentOf(RunTrigger)
+export const RunTriggerPage = t.PageOf(RunTrigger)
 
-export const RunTriggerCreateRequest = RequestOf('RunTriggerCreateRequest', 'run-triggers', {
-  relationships: Type.Object({ sourceable: ToOne('workspaces') }),
+export const RunTriggerCreateRequest = t.RequestOf('RunTriggerCreateRequest', 'run-triggers', {
+  relationships: t.Object({ sourceable: t.ToOne('workspaces') }),
 })
-export type RunTriggerCreateRequest = Infer<typeof RunTriggerCreateRequest>
+export type RunTriggerCreateRequest = t.Infer<typeof RunTriggerCreateRequest>
 
 const reads = 'Read access to the workspace.'
 const writes = 'Permission to update the workspace.'
-const shown = { ...includeQuery(RUN_TRIGGER_INCLUDES), ...fieldsQuery('run-triggers') }
+const shown = { ...t.includeQuery(RUN_TRIGGER_INCLUDES), ...t.fieldsQuery('run-triggers') }
 
 export const runTriggerRoutes = routes('Run triggers', {
   listRunTriggers: list('/workspaces/:workspace_id/run-triggers', {
     summary: 'List the run triggers of a workspace, oldest first.',
     query: {
-      'filter[run-trigger][type]': Type.Optional(
-        OneOf(
+      'filter[run-trigger][type]': t.Optional(
+        t.OneOf(
           RUN_TRIGGER_DIRECTIONS,
           '`inbound`, the default, queue runs in the workspace; `outbound` triggers queue runs in other workspaces.',
         ),

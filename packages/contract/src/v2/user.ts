@@ -1,21 +1,7 @@
-import { Type } from 'typebox'
+import * as t from './json-api.ts'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, type Infer } from '../schema.ts'
 import { emptyResponse } from './answers.ts'
-import {
-  AnyIdentifier,
-  DocumentOf,
-  Flags,
-  LinkedOnly,
-  PageOf,
-  PathLink,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-} from './json-api.ts'
-import { Email, Name } from './patterns.ts'
-import { fieldsQuery } from './query.ts'
 
 export const ACCOUNT_PERMISSIONS = [
   'can-create-organizations',
@@ -25,77 +11,77 @@ export const ACCOUNT_PERMISSIONS = [
 ] as const
 
 const everywhere = {
-  username: Name('Unique everywhere, case ignored.'),
+  username: t.Name('Unique everywhere, case ignored.'),
   // Team and organization tokens act as service users.
-  'is-service-account': Type.Boolean(),
-  'avatar-url': Nullable(Type.String()),
+  'is-service-account': t.Boolean(),
+  'avatar-url': t.Nullable(t.String()),
 }
 
 /** A user as other members of an organization see it. */
-export const User = ResourceOf('User', 'users', {
-  attributes: Type.Object(everywhere),
-  links: SelfLink(),
+export const User = t.ResourceOf('User', 'users', {
+  attributes: t.Object(everywhere),
+  links: t.SelfLink(),
 })
-export type User = Infer<typeof User>
+export type User = t.Infer<typeof User>
 
 /** The caller itself. For a team or organization token: its service user. */
-export const Account = ResourceOf('Account', 'users', {
-  attributes: Type.Object({
+export const Account = t.ResourceOf('Account', 'users', {
+  attributes: t.Object({
     ...everywhere,
-    email: Nullable(Email()),
-    'is-admin': Type.Boolean({ description: 'Site administrator.' }),
-    'two-factor': Type.Object({ enabled: Type.Boolean(), verified: Type.Boolean() }),
-    permissions: Flags(ACCOUNT_PERMISSIONS),
+    email: t.Nullable(t.Email()),
+    'is-admin': t.Boolean({ description: 'Site administrator.' }),
+    'two-factor': t.Object({ enabled: t.Boolean(), verified: t.Boolean() }),
+    permissions: t.Flags(ACCOUNT_PERMISSIONS),
   }),
-  relationships: Type.Object({
-    'authentication-tokens': LinkedOnly(),
+  relationships: t.Object({
+    'authentication-tokens': t.LinkedOnly(),
     // Whom the token stands for, which is not the service user itself.
-    'authenticated-resource': Type.Object({
-      data: AnyIdentifier(['users', 'teams', 'organizations']),
-      links: Type.Object({ related: PathLink() }),
+    'authenticated-resource': t.Object({
+      data: t.AnyIdentifier(['users', 'teams', 'organizations']),
+      links: t.Object({ related: t.PathLink() }),
     }),
   }),
-  links: Type.Object({
-    self: PathLink(),
-    'auth-token': Nullable(PathLink('The token in use; null for the management token.')),
+  links: t.Object({
+    self: t.PathLink(),
+    'auth-token': t.Nullable(t.PathLink('The token in use; null for the management token.')),
   }),
 })
-export type Account = Infer<typeof Account>
+export type Account = t.Infer<typeof Account>
 
 /** A user as the site administrator sees it. */
-export const AdminUser = ResourceOf('AdminUser', 'users', {
-  attributes: Type.Object({ ...everywhere, email: Nullable(Email()), 'is-admin': Type.Boolean() }),
-  links: SelfLink(),
+export const AdminUser = t.ResourceOf('AdminUser', 'users', {
+  attributes: t.Object({ ...everywhere, email: t.Nullable(t.Email()), 'is-admin': t.Boolean() }),
+  links: t.SelfLink(),
 })
-export type AdminUser = Infer<typeof AdminUser>
+export type AdminUser = t.Infer<typeof AdminUser>
 
-export const UserDocument = DocumentOf(User)
+export const UserDocument = t.DocumentOf(User)
 
-export const AccountDocument = DocumentOf(Account)
+export const AccountDocument = t.DocumentOf(Account)
 
-export const AdminUserDocument = DocumentOf(AdminUser)
+export const AdminUserDocument = t.DocumentOf(AdminUser)
 
-export const AdminUserPage = PageOf(AdminUser)
+export const AdminUserPage = t.PageOf(AdminUser)
 
 const NEW_USERNAME =
   'Unique everywhere, case ignored. `administrator` and names that begin with `api-org-` or ' +
   '`api-team_` are reserved.'
 
-export const AccountUpdateRequest = RequestOf('AccountUpdateRequest', 'users', {
-  attributes: Type.Optional(
-    Type.Object({ username: Type.Optional(Name(NEW_USERNAME)), email: Type.Optional(Email()) }),
+export const AccountUpdateRequest = t.RequestOf('AccountUpdateRequest', 'users', {
+  attributes: t.Optional(
+    t.Object({ username: t.Optional(t.Name(NEW_USERNAME)), email: t.Optional(t.Email()) }),
   ),
 })
-export type AccountUpdateRequest = Infer<typeof AccountUpdateRequest>
+export type AccountUpdateRequest = t.Infer<typeof AccountUpdateRequest>
 
-export const UserCreateRequest = RequestOf('UserCreateRequest', 'users', {
-  attributes: Type.Object({
-    username: Name(NEW_USERNAME),
-    email: Email(),
-    'is-admin': Type.Optional(Type.Boolean({ default: false })),
+export const UserCreateRequest = t.RequestOf('UserCreateRequest', 'users', {
+  attributes: t.Object({
+    username: t.Name(NEW_USERNAME),
+    email: t.Email(),
+    'is-admin': t.Optional(t.Boolean({ default: false })),
   }),
 })
-export type UserCreateRequest = Infer<typeof UserCreateRequest>
+export type UserCreateRequest = t.Infer<typeof UserCreateRequest>
 
 const administrator = 'The site administrator.'
 const hidden = 'The caller is not the site administrator.'
@@ -125,7 +111,7 @@ export const userRoutes = routes('Account and users', {
   }),
   readUser: read('/users/:user_id', {
     summary: 'Show a user.',
-    query: fieldsQuery('users'),
+    query: t.fieldsQuery('users'),
     returns: UserDocument,
     errors: { 404: 'User not found, or shares no organization with the caller.' },
     needs: 'Membership in an organization of the user.',
@@ -133,8 +119,8 @@ export const userRoutes = routes('Account and users', {
   listUsers: list('/admin/users', {
     summary: 'List all users of the installation.',
     query: {
-      q: Type.Optional(Type.String({ description: 'Part of username or email, case ignored.' })),
-      ...fieldsQuery('users'),
+      q: t.Optional(t.String({ description: 'Part of username or email, case ignored.' })),
+      ...t.fieldsQuery('users'),
     },
     returns: AdminUserPage,
     errors: { 404: hidden },

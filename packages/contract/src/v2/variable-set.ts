@@ -1,23 +1,7 @@
-import { Type } from 'typebox'
+import * as t from './json-api.ts'
 import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
 import { add, create, list, read, remove, update } from './define.ts'
-import {
-  AnyIdentifier,
-  DocumentOf,
-  ListOf,
-  MembersRequestOf,
-  NewMembers,
-  PageOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToMany,
-  ToOne,
-} from './json-api.ts'
 import { DESCRIPTION_LENGTH_MAX, VARIABLES_MAX } from './limits.ts'
-import { TeamName } from './patterns.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
 import {
   NEW_VARIABLE,
   VARIABLE_ATTRIBUTES,
@@ -28,93 +12,95 @@ import {
 export const VARIABLE_SET_INCLUDES = ['workspaces', 'projects', 'vars'] as const
 
 /** Variables that the runs of several workspaces get. */
-export const VariableSet = ResourceOf('VariableSet', 'varsets', {
-  attributes: Type.Object({
-    name: TeamName('Unique among the sets of its parent, case ignored.'),
-    description: Nullable(Type.String()),
-    global: Type.Boolean({ description: 'Applies to every workspace of the organization.' }),
-    priority: Type.Boolean({
+export const VariableSet = t.ResourceOf('VariableSet', 'varsets', {
+  attributes: t.Object({
+    name: t.TeamName('Unique among the sets of its parent, case ignored.'),
+    description: t.Nullable(t.String()),
+    global: t.Boolean({ description: 'Applies to every workspace of the organization.' }),
+    priority: t.Boolean({
       description: 'Its values win over those of runs, workspaces and other sets.',
     }),
-    'var-count': Type.Integer({ minimum: 0 }),
-    'workspace-count': Type.Integer({ minimum: 0 }),
-    'project-count': Type.Integer({ minimum: 0 }),
-    'created-at': Timestamp(),
-    'updated-at': Timestamp(),
+    'var-count': t.Integer({ minimum: 0 }),
+    'workspace-count': t.Integer({ minimum: 0 }),
+    'project-count': t.Integer({ minimum: 0 }),
+    'created-at': t.Timestamp(),
+    'updated-at': t.Timestamp(),
   }),
-  relationships: Type.Object({
-    organization: ToOne('organizations'),
-    parent: Type.Object({ data: AnyIdentifier(['organizations', 'projects']) }),
-    vars: ToMany('vars'),
-    workspaces: ToMany('workspaces'),
-    projects: ToMany('projects'),
+  relationships: t.Object({
+    organization: t.ToOne('organizations'),
+    parent: t.Object({ data: t.AnyIdentifier(['organizations', 'projects']) }),
+    vars: t.ToMany('vars'),
+    workspaces: t.ToMany('workspaces'),
+    projects: t.ToMany('projects'),
   }),
-  links: SelfLink(),
+  links: t.SelfLink(),
 })
-export type VariableSet = Infer<typeof VariableSet>
+export type VariableSet = t.Infer<typeof VariableSet>
 
-export const VariableSetDocument = DocumentOf(VariableSet)
-export const VariableSetPage = PageOf(VariableSet)
+export const VariableSetDocument = t.DocumentOf(VariableSet)
+export const VariableSetPage = t.PageOf(VariableSet)
 
 const writable = {
-  description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
-  global: Type.Optional(Type.Boolean()),
-  priority: Type.Optional(Type.Boolean()),
+  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  global: t.Optional(t.Boolean()),
+  priority: t.Optional(t.Boolean()),
 }
 
 const attachments = {
-  workspaces: Type.Optional(NewMembers('workspaces')),
-  projects: Type.Optional(NewMembers('projects')),
+  workspaces: t.Optional(t.NewMembers('workspaces')),
+  projects: t.Optional(t.NewMembers('projects')),
 }
 
 /** A parent that is a project owns the set, which then applies only inside of the project. */
-export const VariableSetCreateRequest = RequestOf('VariableSetCreateRequest', 'varsets', {
-  attributes: Type.Object({ name: TeamName('Unique among the sets of its parent.'), ...writable }),
-  relationships: Type.Optional(
-    Type.Object({
-      parent: Type.Optional(Type.Object({ data: AnyIdentifier(['organizations', 'projects']) })),
+export const VariableSetCreateRequest = t.RequestOf('VariableSetCreateRequest', 'varsets', {
+  attributes: t.Object({ name: t.TeamName('Unique among the sets of its parent.'), ...writable }),
+  relationships: t.Optional(
+    t.Object({
+      parent: t.Optional(t.Object({ data: t.AnyIdentifier(['organizations', 'projects']) })),
       ...attachments,
-      vars: Type.Optional(
-        Type.Object({
-          data: Type.Array(
-            Type.Object({ type: Type.Literal('vars'), attributes: Type.Object(NEW_VARIABLE) }),
-            { maxItems: VARIABLES_MAX },
-          ),
+      vars: t.Optional(
+        t.Object({
+          data: t.Array(t.Object({ type: t.Literal('vars'), attributes: t.Object(NEW_VARIABLE) }), {
+            maxItems: VARIABLES_MAX,
+          }),
         }),
       ),
     }),
   ),
 })
-export type VariableSetCreateRequest = Infer<typeof VariableSetCreateRequest>
+export type VariableSetCreateRequest = t.Infer<typeof VariableSetCreateRequest>
 
 /** Each relationship that is present is replaced as a whole; `[]` clears it. */
-export const VariableSetUpdateRequest = RequestOf('VariableSetUpdateRequest', 'varsets', {
-  attributes: Type.Optional(
-    Type.Object({
-      name: Type.Optional(TeamName('Unique among the sets of its parent.')),
+export const VariableSetUpdateRequest = t.RequestOf('VariableSetUpdateRequest', 'varsets', {
+  attributes: t.Optional(
+    t.Object({
+      name: t.Optional(t.TeamName('Unique among the sets of its parent.')),
       ...writable,
     }),
   ),
-  relationships: Type.Optional(Type.Object(attachments)),
+  relationships: t.Optional(t.Object(attachments)),
 })
-export type VariableSetUpdateRequest = Infer<typeof VariableSetUpdateRequest>
+export type VariableSetUpdateRequest = t.Infer<typeof VariableSetUpdateRequest>
 
-export const VariableSetWorkspacesRequest = MembersRequestOf(
+export const VariableSetWorkspacesRequest = t.MembersRequestOf(
   'VariableSetWorkspacesRequest',
   'workspaces',
 )
-export const VariableSetProjectsRequest = MembersRequestOf('VariableSetProjectsRequest', 'projects')
+export const VariableSetProjectsRequest = t.MembersRequestOf(
+  'VariableSetProjectsRequest',
+  'projects',
+)
 
 /** A variable of a set. */
-export const VariableSetVariable = ResourceOf('VariableSetVariable', 'vars', {
-  attributes: Type.Object(VARIABLE_ATTRIBUTES),
-  relationships: Type.Object({ varset: ToOne('varsets') }),
-  links: SelfLink(),
+export const VariableSetVariable = t.ResourceOf('VariableSetVariable', 'vars', {
+  attributes: t.Object(VARIABLE_ATTRIBUTES),
+  relationships: t.Object({ varset: t.ToOne('varsets') }),
+  links: t.SelfLink(),
 })
-export type VariableSetVariable = Infer<typeof VariableSetVariable>
+export type VariableSetVariable = t.Infer<typeof VariableSetVariable>
 
-export const VariableSetVariableDocument = DocumentOf(VariableSetVariable)
-export const VariableSetVariableList = ListOf(VariableSetVariable)
+export const VariableSetVariableDocument = t.DocumentOf(VariableSetVariable)
+export const VariableSetVariableList = t.ListOf(VariableSetVariable)
 
 const writes =
   'Owners team, teams with Manage workspaces, or the organization token; for a set of a project ' +
@@ -136,13 +122,13 @@ const removed = {
   needs: writes,
 } as const
 
-const shown = { ...includeQuery(VARIABLE_SET_INCLUDES), ...fieldsQuery('varsets') }
+const shown = { ...t.includeQuery(VARIABLE_SET_INCLUDES), ...t.fieldsQuery('varsets') }
 
 export const variableSetRoutes = routes('Variable sets', {
   listVariableSets: list('/organizations/:organization_name/varsets', {
     summary: 'List the variable sets of an organization that the caller may read, by name.',
     query: {
-      q: Type.Optional(Type.String({ description: 'Part of the name, case ignored.' })),
+      q: t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
       ...shown,
     },
     returns: VariableSetPage,
@@ -207,7 +193,7 @@ export const variableSetRoutes = routes('Variable sets', {
   }),
   listVariableSetVariables: read('/varsets/:variable_set_id/relationships/vars', {
     summary: 'List the variables of a variable set, oldest first.',
-    query: fieldsQuery('vars'),
+    query: t.fieldsQuery('vars'),
     returns: VariableSetVariableList,
     result: 'All variables.',
     needs: reads,
@@ -221,7 +207,7 @@ export const variableSetRoutes = routes('Variable sets', {
   }),
   readVariableSetVariable: read('/varsets/:variable_set_id/relationships/vars/:set_variable_id', {
     summary: 'Show a variable of a variable set.',
-    query: fieldsQuery('vars'),
+    query: t.fieldsQuery('vars'),
     returns: VariableSetVariableDocument,
     needs: reads,
   }),
