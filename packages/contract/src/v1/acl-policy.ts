@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { read, remove, blockingRead, write } from './define.ts'
+import { read, remove, blockingRead, write, routes } from './define.ts'
 
 export const JobAcl = t.Named('JobAcl', 'The workload whose identity the policy is attached to.', {
   Namespace: t.String(),

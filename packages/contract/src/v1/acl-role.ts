@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { remove, blockingRead, write } from './define.ts'
+import { remove, blockingRead, write, routes } from './define.ts'
 
 export const AclRolePolicyLink = t.Named('AclRolePolicyLink', { Name: t.String() })
 export type AclRolePolicyLink = t.Infer<typeof AclRolePolicyLink>

@@ -1,14 +1,10 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, remove, blockingRead, write } from './define.ts'
+import { list, remove, blockingRead, write, routes } from './define.ts'
 
 export const TOKEN_TYPES = ['client', 'management'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
 
-export const AclTokenRoleLink = t.Named('AclTokenRoleLink', {
-  ID: t.String(),
-  Name: t.String(),
-})
+export const AclTokenRoleLink = t.Named('AclTokenRoleLink', { ID: t.String(), Name: t.String() })
 export type AclTokenRoleLink = t.Infer<typeof AclTokenRoleLink>
 
 const stubFields = {

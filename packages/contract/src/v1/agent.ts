@@ -1,12 +1,8 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead, put, read, write } from './define.ts'
+import { unreplicatedRead, put, read, write, routes } from './define.ts'
 import { StreamFrame } from './client-fs.ts'
 
-export const AgentHealthPart = t.Named('AgentHealthPart', {
-  ok: t.Boolean(),
-  message: t.String(),
-})
+export const AgentHealthPart = t.Named('AgentHealthPart', { ok: t.Boolean(), message: t.String() })
 
 export const AgentHealth = t.Named('AgentHealth', 'Whether the parts of an agent are well.', {
   client: t.Optional(AgentHealthPart),

@@ -20,10 +20,7 @@ export const AllocatedDevice = t.Named('AllocatedDevice', {
 export type AllocatedDevice = t.Infer<typeof AllocatedDevice>
 
 export const AllocatedTaskResources = t.Named('AllocatedTaskResources', {
-  Cpu: t.Object({
-    CpuShares: t.Integer(),
-    ReservedCores: t.Nullable(t.Array(t.Integer())),
-  }),
+  Cpu: t.Object({ CpuShares: t.Integer(), ReservedCores: t.Nullable(t.Array(t.Integer())) }),
   Memory: t.Object({ MemoryMB: t.Integer(), MemoryMaxMB: t.Integer() }),
   Networks: t.Nullable(t.Array(NetworkResource)),
   Devices: t.Nullable(t.Array(AllocatedDevice)),

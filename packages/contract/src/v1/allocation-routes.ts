@@ -1,6 +1,13 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead, collectGarbage, list, read, blockingRead, write } from './define.ts'
+import {
+  unreplicatedRead,
+  collectGarbage,
+  list,
+  read,
+  blockingRead,
+  write,
+  routes,
+} from './define.ts'
 import {
   Allocation,
   AllocationPauseRequest,

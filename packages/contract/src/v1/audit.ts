@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { read } from './define.ts'
+import { read, routes } from './define.ts'
 
 /** Kinds of authors: a token of `/v1`, or a caller of `/api/v2`. */
 export const AUDIT_ACTOR_TYPES = [
@@ -76,11 +75,7 @@ export const auditRoutes = routes('Audit', {
       since: t.TextParameter('Not before this time (RFC 3339).'),
       until: t.TextParameter('Before this time (RFC 3339).'),
       per_page: t.Optional(
-        t.Integer({
-          description: 'Records on one page; 0 means 100.',
-          minimum: 0,
-          default: 100,
-        }),
+        t.Integer({ description: 'Records on one page; 0 means 100.', minimum: 0, default: 100 }),
       ),
       next_token: t.TextParameter(
         'Where the page starts: the header `X-Service-NextToken` of the one before.',

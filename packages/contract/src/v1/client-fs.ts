@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead } from './define.ts'
+import { unreplicatedRead, routes } from './define.ts'
 
 export const FileInfo = t.Named('FileInfo', {
   Name: t.String({

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead, collectGarbage, put } from './define.ts'
+import { unreplicatedRead, collectGarbage, put, routes } from './define.ts'
 
 export const MemoryUsage = t.Named('MemoryUsage', 'In bytes.', {
   RSS: t.Integer(),

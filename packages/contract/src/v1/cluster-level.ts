@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { put, read } from './define.ts'
+import { put, read, routes } from './define.ts'
 import { responseMeta } from './write-response.ts'
 
 export const ClusterLevelResponse = t.Named('ClusterLevelResponse', {

@@ -12,6 +12,8 @@ import { textError, COMMON_ERRORS } from './shared-schemas.ts'
 import { V1_ROOT } from './names.ts'
 import { blockingQuery, common, consistencyQuery, listQuery } from './query.ts'
 
+export { routes } from '../route.ts'
+
 /** Fields of a route that its definition states. All others follow from its path and its kind. */
 interface RouteDefinition extends Partial<RouteHandling> {
   readonly summary: string

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, read, remove, blockingRead } from './define.ts'
+import { list, read, remove, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
 import { explainQuery, Explanation } from './explain.ts'
 import { PlacementMetrics } from './metrics.ts'

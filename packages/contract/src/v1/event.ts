@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead } from './define.ts'
+import { unreplicatedRead, routes } from './define.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead } from './define.ts'
+import { unreplicatedRead, routes } from './define.ts'
 
 /** The version that the first frame must name. */
 export const EXEC_HANDSHAKE_VERSION = 1

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, put, remove, blockingRead } from './define.ts'
+import { list, put, remove, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
 import { Constraint } from './constraint.ts'
 
@@ -84,9 +83,7 @@ export type HostVolumeRecord = Omit<RecordShape, 'State'> & { readonly State: Ho
 
 export const HostVolume = t.Named('HostVolume', 'A dynamic host volume with what uses it.', {
   ...volumeFields,
-  Allocations: t.Array(AllocationStub, {
-    description: 'Those that mount it and have not ended.',
-  }),
+  Allocations: t.Array(AllocationStub, { description: 'Those that mount it and have not ended.' }),
 })
 export type HostVolume = t.Infer<typeof HostVolume>
 

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, read, blockingRead } from './define.ts'
+import { list, read, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
 import { Deployment } from './deployment.ts'
 import { JobDiff } from './diff.ts'

@@ -8,9 +8,7 @@ const target = {
 
 /** The reason is this product's own, and kept with the override. */
 const override = {
-  PolicyOverride: t.Boolean({
-    description: 'Override soft-mandatory policies that deny the job.',
-  }),
+  PolicyOverride: t.Boolean({ description: 'Override soft-mandatory policies that deny the job.' }),
   PolicyOverrideComment: t.String({ description: 'Why; at most 1000 characters are kept.' }),
 }
 
@@ -25,9 +23,7 @@ export const JobRegisterRequest = t.Named('JobRegisterRequest', {
     description: 'Register only if `JobModifyIndex` is the current one; 0 means a new job.',
   }),
   JobModifyIndex: t.Index(),
-  EvalPriority: t.Integer({
-    description: 'Priority of the evaluation; 0 uses that of the job.',
-  }),
+  EvalPriority: t.Integer({ description: 'Priority of the evaluation; 0 uses that of the job.' }),
   ...override,
   Stopped: t.Boolean({
     description:

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { blockingRead, blockingReadByBody } from './define.ts'
+import { blockingRead, blockingReadByBody, routes } from './define.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
 import { ALLOCATION_HEALTHS, JOB_HEALTHS } from './health.ts'
@@ -11,9 +10,7 @@ export const JobStatusAllocation = t.Named('JobStatusAllocation', {
   ID: t.String(),
   Group: t.String(),
   ClientStatus: t.Enum(CLIENT_STATUSES),
-  Health: t.Enum(ALLOCATION_HEALTHS, {
-    description: 'The state of the allocation in one word.',
-  }),
+  Health: t.Enum(ALLOCATION_HEALTHS, { description: 'The state of the allocation in one word.' }),
   NodeID: t.String(),
   DeploymentStatus: t.Object({ Canary: t.Boolean(), Healthy: t.Nullable(t.Boolean()) }),
   JobVersion: t.Integer(),

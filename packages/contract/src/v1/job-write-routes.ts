@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { remove, write } from './define.ts'
+import { remove, write, routes } from './define.ts'
 import {
   JobDispatchRequest,
   JobEvaluateRequest,

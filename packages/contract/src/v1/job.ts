@@ -115,9 +115,7 @@ export const Job = t.Object(
     Region: t.String(),
     Namespace: t.String({ default: 'default' }),
     ID: t.String(),
-    ParentID: t.String({
-      description: 'Empty unless dispatched or launched by a periodic job.',
-    }),
+    ParentID: t.String({ description: 'Empty unless dispatched or launched by a periodic job.' }),
     Name: t.String(),
     Type: t.String({ description: '`service`, `batch`, `system` or `sysbatch`.' }),
     Priority: t.Integer({ default: 50 }),

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, remove, write } from './define.ts'
+import { list, remove, write, routes } from './define.ts'
 import { NodeUpdateResponse } from './node.ts'
 
 const joinTokenFields = {

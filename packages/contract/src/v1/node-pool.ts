@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, remove, blockingRead, write } from './define.ts'
+import { list, remove, blockingRead, write, routes } from './define.ts'
 import { JobStub } from './job.ts'
 import { NodeStub } from './node.ts'
 

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, blockingRead, write } from './define.ts'
+import { list, blockingRead, write, routes } from './define.ts'
 import { Allocation } from './allocation.ts'
 import {
   Node,

@@ -83,10 +83,7 @@ export type NodeResources = t.Infer<typeof NodeResources>
 
 export const NodeReservedResources = t.Object(
   {
-    Cpu: t.Object({
-      CpuShares: t.Integer(),
-      ReservedCpuCores: t.Nullable(t.Array(t.Integer())),
-    }),
+    Cpu: t.Object({ CpuShares: t.Integer(), ReservedCpuCores: t.Nullable(t.Array(t.Integer())) }),
     Memory: t.Object({ MemoryMB: t.Integer() }),
     Disk: t.Object({ DiskMB: t.Integer() }),
     Networks: t.Object({

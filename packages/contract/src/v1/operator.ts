@@ -1,5 +1,4 @@
-import { routes } from '../route.ts'
-import { put, putOnly, read } from './define.ts'
+import { put, putOnly, read, routes } from './define.ts'
 import * as t from './shared-schemas.ts'
 
 /** Format version of a snapshot; a reader rejects versions that it does not know. */

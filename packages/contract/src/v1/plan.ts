@@ -17,9 +17,7 @@ export const JobPlanResponse = t.Object(
     NextPeriodicLaunch: t.Timestamp('The zero time when the job is not periodic.'),
     Warnings: t.String(),
     PolicyVerdicts: t.Nullable(
-      t.Array(JobPolicyOutcome, {
-        description: 'Result of each policy; null when none applies.',
-      }),
+      t.Array(JobPolicyOutcome, { description: 'Result of each policy; null when none applies.' }),
     ),
   },
   { $id: 'JobPlanResponse', description: 'Changes that registering the job would make.' },

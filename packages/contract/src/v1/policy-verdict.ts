@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list } from './define.ts'
+import { list, routes } from './define.ts'
 
 /** Enforcement levels of both kinds of policies. */
 export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const
@@ -28,9 +27,7 @@ export const JobPolicyOutcome = t.Object(
     Level: t.Enum(POLICY_LEVELS),
     Status: t.Enum(['passed', 'failed', 'errored'] as const),
     Effect: t.Enum(POLICY_EFFECTS),
-    Overridable: t.Boolean({
-      description: 'Whether `PolicyOverride` overrides it when it fails.',
-    }),
+    Overridable: t.Boolean({ description: 'Whether `PolicyOverride` overrides it when it fails.' }),
     Description: t.Nullable(t.String()),
     Skipped: t.Optional(
       t.String({ description: 'Why it passes without being asked; absent when it was asked.' }),

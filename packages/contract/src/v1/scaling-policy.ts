@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { blockingRead } from './define.ts'
+import { blockingRead, routes } from './define.ts'
 
 const stubFields = {
   ID: t.String({ description: 'Given at registration, kept across versions of the job.' }),

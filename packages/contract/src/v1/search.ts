@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { readByBody } from './define.ts'
+import { readByBody, routes } from './define.ts'
 import { responseMeta } from './write-response.ts'
 
 /** `deployment` and `scaling_policy` are singular on the wire. */

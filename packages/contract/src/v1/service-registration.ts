@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { remove, blockingRead } from './define.ts'
+import { remove, blockingRead, routes } from './define.ts'
 
 /** Characters of the output of a failing check that a registration keeps. */
 export const SERVICE_OUTPUT_CHARS_MAX = 300

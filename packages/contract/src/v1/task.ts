@@ -163,20 +163,14 @@ export type TaskSecret = t.Infer<typeof TaskSecret>
 export const TaskAction = t.Named(
   'TaskAction',
   'A named command that may be run inside the task.',
-  {
-    Name: t.String(),
-    Command: t.String(),
-    Args: t.Nullable(t.Array(t.String())),
-  },
+  { Name: t.String(), Command: t.String(), Args: t.Nullable(t.Array(t.String())) },
 )
 export type TaskAction = t.Infer<typeof TaskAction>
 
 export const TaskSchedule = t.Named(
   'TaskSchedule',
   'The times of day during which the task runs.',
-  {
-    Cron: t.Nullable(t.Object({ Start: t.String(), End: t.String(), Timezone: t.String() })),
-  },
+  { Cron: t.Nullable(t.Object({ Start: t.String(), End: t.String(), Timezone: t.String() })) },
 )
 export type TaskSchedule = t.Infer<typeof TaskSchedule>
 

@@ -1,20 +1,12 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { unreplicatedRead } from './define.ts'
+import { unreplicatedRead, routes } from './define.ts'
 
 const Labels = t.MapOf(t.String())
 
-export const MetricGauge = t.Named('MetricGauge', {
-  Name: t.String(),
-  Value: t.Number(),
-  Labels,
-})
+export const MetricGauge = t.Named('MetricGauge', { Name: t.String(), Value: t.Number(), Labels })
 export type MetricGauge = t.Infer<typeof MetricGauge>
 
-export const MetricPoint = t.Named('MetricPoint', {
-  Name: t.String(),
-  Points: t.Array(t.Number()),
-})
+export const MetricPoint = t.Named('MetricPoint', { Name: t.String(), Points: t.Array(t.Number()) })
 
 export const MetricSample = t.Named('MetricSample', {
   Name: t.String(),

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { blockingRead } from './define.ts'
+import { blockingRead, routes } from './define.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
 import { ELIGIBILITIES, NODE_STATUSES } from './node.ts'
 

@@ -1,6 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { routes } from '../route.ts'
-import { list, put, remove, blockingRead } from './define.ts'
+import { list, put, remove, blockingRead, routes } from './define.ts'
 
 export const VariableLock = t.Named('VariableLock', {
   ID: t.String(),
@@ -43,10 +42,7 @@ export type VariableRequest = t.Input<t.Infer<typeof VariableRequest>>
 const cas = t.TextParameter(
   'Only if `ModifyIndex` is this number; 0 means that it must not exist yet.',
 )
-const WrittenVariable = t.Object({
-  ...metadataFields,
-  Items: t.Optional(t.MapOf(t.String())),
-})
+const WrittenVariable = t.Object({ ...metadataFields, Items: t.Optional(t.MapOf(t.String())) })
 const conflict = t.jsonResponse(
   WrittenVariable,
   'Another index: the current variable, with its values if the token may read them.',

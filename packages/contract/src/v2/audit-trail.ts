@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { list, read } from './define.ts'
+import { list, read, routes } from './define.ts'
 import { jsonResponse } from './answers.ts'
 import { AUDIT_ACTOR_TYPES } from '../v1/audit.ts'
 

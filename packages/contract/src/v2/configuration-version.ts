@@ -1,7 +1,6 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
 import { emptyResponse, binaryResponse } from './answers.ts'
-import { action, create, list, read, upload } from './define.ts'
+import { action, create, list, read, upload, routes } from './define.ts'
 import { CONFIGURATION_BYTES_MAX } from './limits.ts'
 
 /** The parameter of paths that holds the key of an upload: a secret, in no log and no record. */

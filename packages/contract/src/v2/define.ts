@@ -11,6 +11,8 @@ import {
 import { BASE_PATH, ErrorDocument } from './json-api.ts'
 import { pageQuery } from './query.ts'
 
+export { routes } from '../route.ts'
+
 /** Fields of a route that its definition states. All others follow from its path and its kind. */
 interface RouteDefinition extends Partial<RouteHandling> {
   readonly summary: string

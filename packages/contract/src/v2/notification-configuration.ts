@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, create, list, read, remove, update } from './define.ts'
+import { action, create, list, read, remove, update, routes } from './define.ts'
 import { LINE_LENGTH_MAX, NOTIFICATION_CONFIGURATIONS_MAX } from './limits.ts'
 
 /** Events of a run that trigger a notification. */

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, create, read, remove } from './define.ts'
+import { action, create, read, remove, routes } from './define.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited'] as const
 export const MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const

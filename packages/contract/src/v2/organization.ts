@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, read, remove, update } from './define.ts'
+import { create, list, read, remove, update, routes } from './define.ts'
 
 /**
  * Execution modes. Kept for clients that send and compare the value; it does not change where runs
@@ -113,11 +112,7 @@ export type OrganizationCreateRequest = t.Infer<typeof OrganizationCreateRequest
 
 export const OrganizationUpdateRequest = t.RequestOf('OrganizationUpdateRequest', 'organizations', {
   attributes: t.Optional(
-    t.Object({
-      name: t.Optional(t.OrganizationName()),
-      email: t.Optional(t.Email()),
-      ...settings,
-    }),
+    t.Object({ name: t.Optional(t.OrganizationName()), email: t.Optional(t.Email()), ...settings }),
   ),
   relationships,
 })

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, list, read } from './define.ts'
+import { action, list, read, routes } from './define.ts'
 import { jsonResponse, emptyResponse } from './answers.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action } from './define.ts'
+import { action, routes } from './define.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
 
@@ -36,9 +35,7 @@ export const WorkspaceDryRunRequest = t.RequestOf('WorkspaceDryRunRequest', 'pol
 /** Tests one set again on the stored plan of a run, with another tool version if wished. */
 export const PolicySetDryRunRequest = t.RequestOf('PolicySetDryRunRequest', 'policy-dry-runs', {
   attributes: t.Optional(
-    t.Object({
-      'policy-tool-version': t.Optional(t.String({ maxLength: LINE_LENGTH_MAX })),
-    }),
+    t.Object({ 'policy-tool-version': t.Optional(t.String({ maxLength: LINE_LENGTH_MAX })) }),
   ),
   relationships: t.Object({ run: t.ToOne('runs') }),
 })

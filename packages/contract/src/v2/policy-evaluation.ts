@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { list, read } from './define.ts'
+import { list, read, routes } from './define.ts'
 import { ALL_ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
 
 export const POLICY_EVALUATION_STATUSES = [

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { add, remove } from './define.ts'
+import { add, remove, routes } from './define.ts'
 import { TAG_SELECTORS_MAX } from './limits.ts'
 import { NewTagSelector } from './policy-set.ts'
 

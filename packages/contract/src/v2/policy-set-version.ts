@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, read, upload } from './define.ts'
+import { create, list, read, upload, routes } from './define.ts'
 import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
 import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
 

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, read, remove, update } from './define.ts'
+import { create, list, read, remove, update, routes } from './define.ts'
 import {
   DESCRIPTION_LENGTH_MAX,
   LINE_LENGTH_MAX,

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action } from './define.ts'
+import { action, routes } from './define.ts'
 import {
   LINE_LENGTH_MAX,
   PLAN_UPLOAD_BYTES_MAX,

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, list, read, remove, update, upload } from './define.ts'
+import { action, list, read, remove, update, upload, routes } from './define.ts'
 import { jsonResponse, emptyResponse } from './answers.ts'
 import {
   DESCRIPTION_LENGTH_MAX,
@@ -132,11 +131,7 @@ export type RunPolicyCreateRequest = t.Infer<typeof RunPolicyCreateRequest>
 /** Update of a policy. Name and kind are accepted only if unchanged. */
 export const RunPolicyUpdateRequest = t.RequestOf('RunPolicyUpdateRequest', 'policies', {
   attributes: t.Optional(
-    t.Object({
-      name: t.Optional(t.String()),
-      kind: t.Optional(t.String()),
-      ...writable,
-    }),
+    t.Object({ name: t.Optional(t.String()), kind: t.Optional(t.String()), ...writable }),
   ),
 })
 export type RunPolicyUpdateRequest = t.Infer<typeof RunPolicyUpdateRequest>

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { add, create, list, read, remove, update } from './define.ts'
+import { add, create, list, read, remove, update, routes } from './define.ts'
 import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
 import { NewTagBindings } from './tag-binding.ts'
 

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, remove, update } from './define.ts'
+import { create, list, remove, update, routes } from './define.ts'
 
 /**
  * A tag key that an organization suggests, and whose override by workspaces it may forbid.

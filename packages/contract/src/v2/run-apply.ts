@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { read } from './define.ts'
+import { read, routes } from './define.ts'
 import { jsonResponse } from './answers.ts'
 import { PLAN_STATUSES } from './run-plan.ts'
 

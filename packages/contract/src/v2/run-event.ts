@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { read } from './define.ts'
+import { read, routes } from './define.ts'
 
 /** Something that happened to a run, in the order in which it happened. */
 export const RunEvent = t.ResourceOf('RunEvent', 'run-events', {

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, read, upload } from './define.ts'
+import { action, read, upload, routes } from './define.ts'
 import { emptyResponse, binaryResponse, storesBinary } from './answers.ts'
 import {
   LINE_LENGTH_MAX,

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { read, upload } from './define.ts'
+import { read, upload, routes } from './define.ts'
 import { jsonResponse, emptyResponse } from './answers.ts'
 import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
 
@@ -53,10 +52,7 @@ export const PlanExport = t.Named('PlanExport', {
     t.Object({
       address: t.Optional(t.String()),
       change: t.Optional(
-        t.Object({
-          actions: t.Optional(t.Array(t.String())),
-          importing: t.Optional(t.Unknown()),
-        }),
+        t.Object({ actions: t.Optional(t.Array(t.String())), importing: t.Optional(t.Unknown()) }),
       ),
     }),
   ),

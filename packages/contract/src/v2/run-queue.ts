@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { list, read } from './define.ts'
+import { list, read, routes } from './define.ts'
 import { RunPage } from './run.ts'
 
 /** How many runs of an organization wait and execute. Its id is the organization's name. */

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, read, remove } from './define.ts'
+import { create, list, read, remove, routes } from './define.ts'
 import { RUN_TRIGGERS_MAX } from './limits.ts'
 
 export const RUN_TRIGGER_INCLUDES = ['workspace', 'sourceable'] as const

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, create, list, read, update } from './define.ts'
+import { action, create, list, read, update, routes } from './define.ts'
 import { emptyResponse } from './answers.ts'
 import {
   COMMENT_LENGTH_MAX,
@@ -91,9 +90,7 @@ export const RUN_PERMISSIONS = [
   'can-upload-plan',
 ] as const
 
-const addresses = t.Array(t.String({ maxLength: LINE_LENGTH_MAX }), {
-  maxItems: RUN_ADDRESSES_MAX,
-})
+const addresses = t.Array(t.String({ maxLength: LINE_LENGTH_MAX }), { maxItems: RUN_ADDRESSES_MAX })
 
 /**
  * A plan and its policy checks. With a configuration version the service executes plan and apply;

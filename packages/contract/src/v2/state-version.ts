@@ -1,7 +1,6 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
 import { jsonResponse, emptyResponse } from './answers.ts'
-import { create, routeKind, list, read, upload } from './define.ts'
+import { create, routeKind, list, read, upload, routes } from './define.ts'
 import { INLINE_STATE_BYTES_MAX, LINE_LENGTH_MAX, STATE_BYTES_MAX } from './limits.ts'
 
 export const STATE_VERSION_STATUSES = ['pending', 'finalized', 'discarded'] as const

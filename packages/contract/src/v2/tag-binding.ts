@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { add, read, remove, update } from './define.ts'
+import { add, read, remove, update, routes } from './define.ts'
 import { emptyResponse } from './answers.ts'
 import { TAG_BINDINGS_MAX } from './limits.ts'
 
@@ -68,9 +67,7 @@ const tooMany = {
  * `relationships.tag-bindings` of a create or update request: the whole new set; `[]` removes all.
  */
 export function NewTagBindings() {
-  return t.Object({
-    data: t.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
-  })
+  return t.Object({ data: t.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }) })
 }
 
 /** A flat tag: a key that stands alone. */

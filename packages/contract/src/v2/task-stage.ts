@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, list, read } from './define.ts'
+import { action, list, read, routes } from './define.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
 export const TASK_STAGE_STATUSES = [

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, read, remove, update } from './define.ts'
+import { create, list, read, remove, update, routes } from './define.ts'
 
 /** Each fixed level is a set of permissions; `custom` sets every permission separately. */
 export const PROJECT_ACCESS_LEVELS = ['read', 'write', 'maintain', 'admin', 'custom'] as const

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { add, create, list, read, remove, update } from './define.ts'
+import { add, create, list, read, remove, update, routes } from './define.ts'
 
 export const TEAM_VISIBILITIES = ['secret', 'organization'] as const
 export const TEAM_INCLUDES = ['users', 'organization_memberships'] as const

@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox'
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, list, read, remove } from './define.ts'
+import { create, list, read, remove, routes } from './define.ts'
 import { jsonResponse } from './answers.ts'
 import { LINE_LENGTH_MAX } from './limits.ts'
 
@@ -25,10 +24,7 @@ function tokenMembers<S extends TSchema>(token: S) {
       token,
       'expired-at': t.Nullable(t.Timestamp('Null: never.')),
     }),
-    relationships: t.Object({
-      'created-by': t.ToOne('users'),
-      team: t.Optional(t.ToOne('teams')),
-    }),
+    relationships: t.Object({ 'created-by': t.ToOne('users'), team: t.Optional(t.ToOne('teams')) }),
   }
 }
 

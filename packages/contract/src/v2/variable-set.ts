@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { add, create, list, read, remove, update } from './define.ts'
+import { add, create, list, read, remove, update, routes } from './define.ts'
 import { DESCRIPTION_LENGTH_MAX, VARIABLES_MAX } from './limits.ts'
 import {
   NEW_VARIABLE,
@@ -73,10 +72,7 @@ export type VariableSetCreateRequest = t.Infer<typeof VariableSetCreateRequest>
 /** Each relationship that is present is replaced as a whole; `[]` clears it. */
 export const VariableSetUpdateRequest = t.RequestOf('VariableSetUpdateRequest', 'varsets', {
   attributes: t.Optional(
-    t.Object({
-      name: t.Optional(t.TeamName('Unique among the sets of its parent.')),
-      ...writable,
-    }),
+    t.Object({ name: t.Optional(t.TeamName('Unique among the sets of its parent.')), ...writable }),
   ),
   relationships: t.Optional(t.Object(attachments)),
 })

@@ -1,7 +1,6 @@
 // tidy-allow vendor: a category has the name of the program whose variables these are
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { create, read, remove, update } from './define.ts'
+import { create, read, remove, update, routes } from './define.ts'
 import {
   DESCRIPTION_LENGTH_MAX,
   PARAMETER_KEY_LENGTH_MAX,
@@ -52,9 +51,7 @@ export const NEW_VARIABLE = { key, category: t.OneOf(VARIABLE_CATEGORIES), ...wr
 export const WorkspaceVariableCreateRequest = t.RequestOf(
   'WorkspaceVariableCreateRequest',
   'vars',
-  {
-    attributes: t.Object(NEW_VARIABLE),
-  },
+  { attributes: t.Object(NEW_VARIABLE) },
 )
 export type WorkspaceVariableCreateRequest = t.Infer<typeof WorkspaceVariableCreateRequest>
 

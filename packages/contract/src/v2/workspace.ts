@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
-import { routes } from '../route.ts'
-import { action, create, routeKind, list, read, remove, update } from './define.ts'
+import { action, create, routeKind, list, read, remove, update, routes } from './define.ts'
 import { COMMENT_LENGTH_MAX, DESCRIPTION_LENGTH_MAX, LINE_LENGTH_MAX } from './limits.ts'
 import { EXECUTION_MODES } from './organization.ts'
 import { NewTagBindings, NewTags } from './tag-binding.ts'
@@ -166,10 +165,7 @@ const reason = t.Optional(t.Nullable(t.String({ maxLength: COMMENT_LENGTH_MAX })
 export const WorkspaceLockRequest = t.Named('WorkspaceLockRequest', {
   reason,
   data: t.Optional(
-    t.Object({
-      type: t.Optional(t.String()),
-      attributes: t.Optional(t.Object({ reason })),
-    }),
+    t.Object({ type: t.Optional(t.String()), attributes: t.Optional(t.Object({ reason })) }),
   ),
 })
 
