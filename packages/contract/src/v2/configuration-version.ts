@@ -39,10 +39,6 @@ export const ConfigurationVersion = t.ResourceOf('ConfigurationVersion', 'config
 })
 export type ConfigurationVersion = t.Infer<typeof ConfigurationVersion>
 
-export const ConfigurationVersionDocument = t.DocumentOf(ConfigurationVersion)
-
-export const ConfigurationVersionPage = t.PageOf(ConfigurationVersion)
-
 export const ConfigurationVersionCreateRequest = t.RequestOf(
   'ConfigurationVersionCreateRequest',
   'configuration-versions',
@@ -65,19 +61,19 @@ export const configurationVersionRoutes = routes('Configuration versions', {
   listConfigurationVersions: list('/workspaces/:workspace_id/configuration-versions', {
     summary: 'List the configuration versions of a workspace, newest first.',
     query: t.fieldsQuery('configuration-versions'),
-    returns: ConfigurationVersionPage,
+    returns: ConfigurationVersion,
     needs: reads,
   }),
   createConfigurationVersion: create('/workspaces/:workspace_id/configuration-versions', {
     summary: 'Create a configuration version; its files are uploaded to `upload-url`.',
     body: ConfigurationVersionCreateRequest,
-    returns: ConfigurationVersionDocument,
+    returns: ConfigurationVersion,
     needs: plans,
   }),
   readConfigurationVersion: read('/configuration-versions/:configuration_version_id', {
     summary: 'Show a configuration version.',
     query: t.fieldsQuery('configuration-versions'),
-    returns: ConfigurationVersionDocument,
+    returns: ConfigurationVersion,
     needs: reads,
   }),
   downloadConfigurationVersion: read('/configuration-versions/:configuration_version_id/download', {

@@ -1,4 +1,4 @@
-import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
+import { Type, type TLiteral, type TObject, type TProperties, type TSchema } from 'typebox'
 import {
   joinResponses,
   paramsOf,
@@ -8,7 +8,7 @@ import {
   type RouteQuery,
   type RouteHandling,
 } from '../route.ts'
-import { BASE_PATH, ErrorDocument } from './json-api.ts'
+import { BASE_PATH, DocumentOf, ErrorDocument, PageOf } from './json-api.ts'
 import { pageQuery } from './query.ts'
 
 export { routes } from '../route.ts'
@@ -21,7 +21,10 @@ interface RouteDefinition extends Partial<RouteHandling> {
   readonly body?: TSchema
   readonly bodyType?: string
   readonly bodyBytesMax?: number
-  /** Body of the response with the success status of the kind. */
+  /**
+   * Body of the response with the success status of the kind. A resource stands for its document,
+   * in lists for a page of it.
+   */
   readonly returns?: TSchema
   /** Description of that response; the default is that of the kind. */
   readonly result?: string
@@ -40,6 +43,8 @@ interface RouteKind<Q extends TProperties> {
   /** Describes the success response. */
   readonly result: string
   readonly query: Q
+  /** True if a success response is a page of resources. */
+  readonly isPaged?: boolean
 }
 
 /** A response whose body is an error document. */
@@ -50,10 +55,24 @@ export interface ErrorResponse extends RouteResponse {
 type ConsumedField = 'query' | 'returns' | 'result' | 'answers' | 'errors'
 type CommonErrorStatus = 400 | 401 | 429 | 500 | 503
 type BodyErrorStatus = 413 | 415 | 422
+/** A resource object: its document or page is derived from it. */
+interface Resource extends TObject {
+  readonly properties: { readonly type: TLiteral; readonly attributes: TSchema }
+}
+type ResponseBody<K, S extends TSchema> = S extends Resource
+  ? K extends { readonly isPaged: true }
+    ? ReturnType<typeof PageOf<S>>
+    : ReturnType<typeof DocumentOf<S>>
+  : S
 type SuccessPart<K extends RouteKind<TProperties>, D> = D extends { readonly answers: infer A }
   ? A
   : D extends { readonly returns: infer S extends TSchema }
-    ? { readonly [Status in K['status']]: { readonly description: string; readonly schema: S } }
+    ? {
+        readonly [Status in K['status']]: {
+          readonly description: string
+          readonly schema: ResponseBody<K, S>
+        }
+      }
     : { readonly [Status in K['status']]: { readonly description: string } }
 type ErrorStatus<P extends string, D> =
   | CommonErrorStatus
@@ -142,6 +161,25 @@ function errorResponse(description: string): ErrorResponse {
   return response
 }
 
+/** Documents and pages made so far, because several routes return the same. */
+const responseBodies = {
+  documents: new WeakMap<TSchema, TSchema>(),
+  pages: new WeakMap<TSchema, TSchema>(),
+}
+
+/** Returns the document or page of a resource; any other schema itself. */
+function responseBody(schema: TSchema, { isPaged }: RouteKind<TProperties>): TSchema {
+  if (!isResource(schema)) return schema
+  const made = isPaged === true ? responseBodies.pages : responseBodies.documents
+  const body = made.get(schema) ?? (isPaged === true ? PageOf(schema) : DocumentOf(schema))
+  made.set(schema, body)
+  return body
+}
+
+function isResource(schema: TSchema): schema is Resource {
+  return Type.IsObject(schema) && 'type' in schema.properties && 'attributes' in schema.properties
+}
+
 /** Creates the function that defines routes of one kind. */
 export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) {
   return <const P extends string, const D extends RouteDefinition>(path: P, definition: D) => {
@@ -154,7 +192,10 @@ export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) 
       ...rest
     }: RouteDefinition = definition
     const errors = Object.entries(errorsOf(routeType.method, path, definition))
-    const success = { description: result, ...(returns === undefined ? {} : { schema: returns }) }
+    const success = {
+      description: result,
+      ...(returns === undefined ? {} : { schema: responseBody(returns, routeType) }),
+    }
     const properties: TProperties = { ...routeType.query, ...query }
     const built = {
       ...rest,
@@ -173,7 +214,13 @@ export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) 
 }
 
 /** One page of a collection. */
-export const list = routeKind({ method: 'GET', status: 200, result: 'One page.', query: pageQuery })
+export const list = routeKind({
+  method: 'GET',
+  status: 200,
+  result: 'One page.',
+  query: pageQuery,
+  isPaged: true,
+})
 
 export const read = routeKind({ method: 'GET', status: 200, result: 'The resource.', query: {} })
 

@@ -179,6 +179,9 @@ export function DocumentOf<S extends TSchema>(resource: S, $id = formName(resour
   return Named($id, { data: resource, included, meta: Type.Optional(DocumentMeta) })
 }
 
+/** Type of the document of a resource. */
+export type Document<S extends TSchema> = Infer<ReturnType<typeof DocumentOf<S>>>
+
 /** Links to pages as absolute URLs; `prev` and `next` are null at the ends. */
 export const PageLinks = Named('PageLinks', {
   self: Type.String(),
@@ -211,6 +214,9 @@ const CountedPageMeta = Type.Object({ 'status-counts': StatusCounts, pagination:
 export function PageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Named($id, { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta })
 }
+
+/** Type of one page of a resource. */
+export type Page<S extends TSchema> = Infer<ReturnType<typeof PageOf<S>>>
 
 /** One page with counts in its meta. */
 export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {

@@ -49,9 +49,6 @@ export const NotificationConfiguration = t.ResourceOf(
 )
 export type NotificationConfiguration = t.Infer<typeof NotificationConfiguration>
 
-export const NotificationConfigurationDocument = t.DocumentOf(NotificationConfiguration)
-export const NotificationConfigurationPage = t.PageOf(NotificationConfiguration)
-
 const url = t.String({
   minLength: 1,
   maxLength: LINE_LENGTH_MAX,
@@ -119,13 +116,13 @@ export const notificationConfigurationRoutes = routes('Notifications', {
   listNotificationConfigurations: list('/workspaces/:workspace_id/notification-configurations', {
     summary: 'List the notification configurations of a workspace, oldest first.',
     query: t.fieldsQuery('notification-configurations'),
-    returns: NotificationConfigurationPage,
+    returns: NotificationConfiguration,
     needs: reads,
   }),
   createNotificationConfiguration: create('/workspaces/:workspace_id/notification-configurations', {
     summary: 'Create a notification configuration. An enabled one is tested first.',
     body: NotificationConfigurationCreateRequest,
-    returns: NotificationConfigurationDocument,
+    returns: NotificationConfiguration,
     errors: { 422: brokenRule },
     needs: writes,
   }),
@@ -134,7 +131,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     {
       summary: 'Show a notification configuration.',
       query: t.fieldsQuery('notification-configurations'),
-      returns: NotificationConfigurationDocument,
+      returns: NotificationConfiguration,
       needs: reads,
     },
   ),
@@ -143,7 +140,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     {
       summary: 'Change a notification configuration. An enabled one is tested first.',
       body: NotificationConfigurationUpdateRequest,
-      returns: NotificationConfigurationDocument,
+      returns: NotificationConfiguration,
       errors: { 409: conflict, 422: brokenRule },
       needs: writes,
     },
@@ -152,7 +149,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     '/notification-configurations/:notification_configuration_id/actions/verify',
     {
       summary: 'Send a test to the receiver of a notification configuration.',
-      returns: NotificationConfigurationDocument,
+      returns: NotificationConfiguration,
       errors: {
         422: 'The receiver did not respond with 2xx; the test is stored in `delivery-responses`.',
       },

@@ -24,8 +24,6 @@ export const OrganizationMembership = t.ResourceOf(
 )
 export type OrganizationMembership = t.Infer<typeof OrganizationMembership>
 
-export const OrganizationMembershipDocument = t.DocumentOf(OrganizationMembership)
-
 export const OrganizationMembershipPage = t.PageOf(OrganizationMembership)
 export type OrganizationMembershipPage = t.Infer<typeof OrganizationMembershipPage>
 
@@ -70,7 +68,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
     {
       summary: 'Invite a user by email, at once into teams if wished.',
       body: OrganizationMembershipCreateRequest,
-      returns: OrganizationMembershipDocument,
+      returns: OrganizationMembership,
       result: 'Invited.',
       errors: {
         422: 'The email breaks its rules or is a member already, or a team does not exist.',
@@ -89,7 +87,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
   readOrganizationMembership: read('/organization-memberships/:organization_membership_id', {
     summary: 'Show a membership.',
     query: { ...t.includeQuery(MEMBERSHIP_INCLUDES), ...t.fieldsQuery('organization-memberships') },
-    returns: OrganizationMembershipDocument,
+    returns: OrganizationMembership,
     errors: { 404: unseen },
     needs: 'The user itself, or any member of the organization.',
   }),
@@ -97,7 +95,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
     '/organization-memberships/:organization_membership_id/actions/accept',
     {
       summary: 'Accept an invitation, which makes the membership active.',
-      returns: OrganizationMembershipDocument,
+      returns: OrganizationMembership,
       errors: { 404: unseen, 409: 'The membership is active already.' },
       needs: 'The invited user itself.',
     },

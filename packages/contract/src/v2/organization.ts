@@ -79,12 +79,8 @@ export const EntitlementSet = t.ResourceOf('EntitlementSet', 'entitlement-sets',
 })
 export type EntitlementSet = t.Infer<typeof EntitlementSet>
 
-export const OrganizationDocument = t.DocumentOf(Organization)
-
 export const OrganizationPage = t.PageOnRequestOf(Organization)
 export type OrganizationPage = t.Infer<typeof OrganizationPage>
-
-export const EntitlementSetDocument = t.DocumentOf(EntitlementSet)
 
 const settings = {
   'allow-force-delete-workspaces': t.Optional(t.Boolean()),
@@ -139,7 +135,7 @@ export const organizationRoutes = routes('Organizations', {
   createOrganization: create('/organizations', {
     summary: 'Create an organization with its owners team, default project and entitlement set.',
     body: OrganizationCreateRequest,
-    returns: OrganizationDocument,
+    returns: Organization,
     result: 'Created; `included` holds the entitlement set.',
     errors: { 404: 'The caller may not create organizations.', 422: brokenRule },
     needs: 'A user token that may create organizations, or the site administrator.',
@@ -147,13 +143,13 @@ export const organizationRoutes = routes('Organizations', {
   readOrganization: read('/organizations/:organization_name', {
     summary: 'Show an organization.',
     query: { ...t.includeQuery(ORGANIZATION_INCLUDES), ...t.fieldsQuery('organizations') },
-    returns: OrganizationDocument,
+    returns: Organization,
     needs: 'Any member of the organization.',
   }),
   updateOrganization: update('/organizations/:organization_name', {
     summary: 'Change an organization. A new name changes its id and all its paths.',
     body: OrganizationUpdateRequest,
-    returns: OrganizationDocument,
+    returns: Organization,
     errors: { 422: brokenRule },
     needs: owners,
   }),
@@ -164,7 +160,7 @@ export const organizationRoutes = routes('Organizations', {
   readEntitlementSet: read('/organizations/:organization_name/entitlement-set', {
     summary: 'Show what an organization may use.',
     query: t.fieldsQuery('entitlement-sets'),
-    returns: EntitlementSetDocument,
+    returns: EntitlementSet,
     needs: 'Any member of the organization.',
   }),
 })

@@ -49,8 +49,6 @@ export const PolicyCheck = t.ResourceOf('PolicyCheck', 'policy-checks', {
 })
 export type PolicyCheck = t.Infer<typeof PolicyCheck>
 
-export const PolicyCheckDocument = t.DocumentOf(PolicyCheck)
-
 export const PolicyCheckPage = t.PageOnRequestOf(PolicyCheck)
 
 const readers = 'Permission to read the runs of the workspace.'
@@ -66,7 +64,7 @@ export const policyCheckRoutes = routes('Policy checks', {
   readPolicyCheck: read('/policy-checks/:policy_check_id', {
     summary: 'Show a policy check.',
     query: { ...t.includeQuery(POLICY_CHECK_INCLUDES), ...t.fieldsQuery('policy-checks') },
-    returns: PolicyCheckDocument,
+    returns: PolicyCheck,
     needs: readers,
   }),
   readPolicyCheckOutput: read('/policy-checks/:policy_check_id/output', {
@@ -80,7 +78,7 @@ export const policyCheckRoutes = routes('Policy checks', {
   overridePolicyCheck: action('/policy-checks/:policy_check_id/actions/override', {
     summary: 'Let a run go on although soft-mandatory policies failed. Recorded with who and why.',
     body: t.OptionalBody(CommentRequest),
-    returns: PolicyCheckDocument,
+    returns: PolicyCheck,
     errors: {
       409: 'The check has not soft-failed, so there is nothing to override.',
       422: 'The organization requires a comment, or it is too long.',

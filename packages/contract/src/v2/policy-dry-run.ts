@@ -15,8 +15,6 @@ export const PolicyDryRun = t.Named('PolicyDryRun', {
 })
 export type PolicyDryRun = t.Infer<typeof PolicyDryRun>
 
-export const PolicyDryRunDocument = t.DocumentOf(PolicyDryRun)
-
 /** `run` holds what policies may ask of a run; what is absent is filled from the workspace. */
 export const WorkspaceDryRunRequest = t.RequestOf('WorkspaceDryRunRequest', 'policy-dry-runs', {
   attributes: t.Object({
@@ -45,7 +43,7 @@ export const policyDryRunRoutes = routes('Policy evaluations', {
     summary: 'Ask the policies of a workspace about a plan, without storing anything.',
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: WorkspaceDryRunRequest,
-    returns: PolicyDryRunDocument,
+    returns: PolicyDryRun,
     result: 'Results of the policies.',
     errors: {
       413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
@@ -56,7 +54,7 @@ export const policyDryRunRoutes = routes('Policy evaluations', {
   evaluatePolicySet: action('/policy-sets/:policy_set_id/actions/evaluate', {
     summary: 'Ask a policy set about the stored plan of a run, without storing anything.',
     body: PolicySetDryRunRequest,
-    returns: PolicyDryRunDocument,
+    returns: PolicyDryRun,
     result: 'Results of the policies.',
     errors: {
       404: 'Policy set or run not found, or the caller is not authorized.',

@@ -107,27 +107,19 @@ export const PolicySetOutcome = t.ResourceOf('PolicySetOutcome', 'policy-set-out
 })
 export type PolicySetOutcome = t.Infer<typeof PolicySetOutcome>
 
-export const PolicyEvaluationDocument = t.DocumentOf(PolicyEvaluation)
-
-export const PolicyEvaluationPage = t.PageOf(PolicyEvaluation)
-
-export const PolicySetOutcomeDocument = t.DocumentOf(PolicySetOutcome)
-
-export const PolicySetOutcomePage = t.PageOf(PolicySetOutcome)
-
 const readers = 'Permission to read the runs of the workspace.'
 
 export const policyEvaluationRoutes = routes('Policy evaluations', {
   listPolicyEvaluations: list('/task-stages/:task_stage_id/policy-evaluations', {
     summary: 'List the policy evaluations of a task stage.',
     query: { ...t.fieldsQuery('policy-evaluations') },
-    returns: PolicyEvaluationPage,
+    returns: PolicyEvaluation,
     needs: readers,
   }),
   readPolicyEvaluation: read('/policy-evaluations/:policy_evaluation_id', {
     summary: 'Show a policy evaluation.',
     query: t.fieldsQuery('policy-evaluations'),
-    returns: PolicyEvaluationDocument,
+    returns: PolicyEvaluation,
     needs: readers,
   }),
   listPolicySetOutcomes: list('/policy-evaluations/:policy_evaluation_id/policy-set-outcomes', {
@@ -140,13 +132,13 @@ export const policyEvaluationRoutes = routes('Policy evaluations', {
       ...t.indexedQuery('filter[', '][enforcement_level]', t.OneOf(['advisory', 'mandatory'])),
       ...t.fieldsQuery('policy-set-outcomes'),
     },
-    returns: PolicySetOutcomePage,
+    returns: PolicySetOutcome,
     needs: readers,
   }),
   readPolicySetOutcome: read('/policy-set-outcomes/:policy_set_outcome_id', {
     summary: 'Show what one policy set said.',
     query: t.fieldsQuery('policy-set-outcomes'),
-    returns: PolicySetOutcomeDocument,
+    returns: PolicySetOutcome,
     errors: { 404: 'Outcome not found, or not visible to the caller.' },
     needs: readers,
   }),

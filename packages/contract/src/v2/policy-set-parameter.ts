@@ -18,10 +18,6 @@ export const PolicySetParameter = t.ResourceOf('PolicySetParameter', 'vars', {
 })
 export type PolicySetParameter = t.Infer<typeof PolicySetParameter>
 
-export const PolicySetParameterDocument = t.DocumentOf(PolicySetParameter)
-
-export const PolicySetParameterPage = t.PageOf(PolicySetParameter)
-
 const key = t.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
 const writable = {
   // A missing value is an empty one.
@@ -57,27 +53,27 @@ export const policySetParameterRoutes = routes('Policy set parameters', {
   listPolicySetParameters: list('/policy-sets/:policy_set_id/parameters', {
     summary: 'List the parameters of a policy set.',
     query: { ...t.fieldsQuery('vars') },
-    returns: PolicySetParameterPage,
+    returns: PolicySetParameter,
     needs: readers,
   }),
   createPolicySetParameter: create('/policy-sets/:policy_set_id/parameters', {
     summary: 'Create a parameter of a policy set.',
     body: PolicySetParameterCreateRequest,
-    returns: PolicySetParameterDocument,
+    returns: PolicySetParameter,
     errors: { 422: brokenRule },
     needs: managers,
   }),
   readPolicySetParameter: read('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Show a parameter of a policy set.',
     query: t.fieldsQuery('vars'),
-    returns: PolicySetParameterDocument,
+    returns: PolicySetParameter,
     errors: { 404: noParameter },
     needs: readers,
   }),
   updatePolicySetParameter: update('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Change a parameter of a policy set.',
     body: PolicySetParameterUpdateRequest,
-    returns: PolicySetParameterDocument,
+    returns: PolicySetParameter,
     errors: { 404: noParameter, 422: brokenRule },
     needs: managers,
   }),

@@ -47,10 +47,6 @@ export const PolicySetVersion = t.ResourceOf('PolicySetVersion', 'policy-set-ver
 })
 export type PolicySetVersion = t.Infer<typeof PolicySetVersion>
 
-export const PolicySetVersionDocument = t.DocumentOf(PolicySetVersion)
-
-export const PolicySetVersionPage = t.PageOf(PolicySetVersion)
-
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
@@ -71,20 +67,20 @@ export const policySetVersionRoutes = routes('Policy set versions', {
   listPolicySetVersions: list('/policy-sets/:policy_set_id/versions', {
     summary: 'List the versions of a policy set, newest first.',
     query: { ...t.fieldsQuery('policy-set-versions') },
-    returns: PolicySetVersionPage,
+    returns: PolicySetVersion,
     needs: readers,
   }),
   createPolicySetVersion: create('/policy-sets/:policy_set_id/versions', {
     summary:
       'Create a version of a policy set; its archive is uploaded to `links.upload` afterwards.',
-    returns: PolicySetVersionDocument,
+    returns: PolicySetVersion,
     result: 'Created, pending.',
     needs: managers,
   }),
   readPolicySetVersion: read('/policy-set-versions/:policy_set_version_id', {
     summary: 'Show a version of a policy set.',
     query: t.fieldsQuery('policy-set-versions'),
-    returns: PolicySetVersionDocument,
+    returns: PolicySetVersion,
     needs: readers,
   }),
   uploadPolicySetVersion: upload('/policy-set-versions/:policy_set_version_id/upload', {

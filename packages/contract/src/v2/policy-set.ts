@@ -64,11 +64,9 @@ export const PolicySet = t.ResourceOf('PolicySet', 'policy-sets', {
 })
 export type PolicySet = t.Infer<typeof PolicySet>
 
-export const PolicySetDocument = t.DocumentOf(PolicySet)
-export type PolicySetDocument = t.Infer<typeof PolicySetDocument>
+export type PolicySetDocument = t.Document<typeof PolicySet>
 
-export const PolicySetPage = t.PageOf(PolicySet)
-export type PolicySetPage = t.Infer<typeof PolicySetPage>
+export type PolicySetPage = t.Page<typeof PolicySet>
 
 /** Members of a new tag selector; by default `is-exclude` is false and `tag-value` null. */
 export const NewTagSelector = t.Named('NewTagSelector', {
@@ -145,26 +143,26 @@ export const policySetRoutes = routes('Policy sets', {
       ...t.includeQuery(POLICY_SET_INCLUDES),
       ...t.fieldsQuery('policy-sets'),
     },
-    returns: PolicySetPage,
+    returns: PolicySet,
     needs: readers,
   }),
   createPolicySet: create('/organizations/:organization_name/policy-sets', {
     summary: 'Create a policy set, with its policies and where it applies.',
     body: PolicySetCreateRequest,
-    returns: PolicySetDocument,
+    returns: PolicySet,
     errors: { 422: brokenRule },
     needs: managers,
   }),
   readPolicySet: read('/policy-sets/:policy_set_id', {
     summary: 'Show a policy set.',
     query: { ...t.includeQuery(POLICY_SET_INCLUDES), ...t.fieldsQuery('policy-sets') },
-    returns: PolicySetDocument,
+    returns: PolicySet,
     needs: readers,
   }),
   updatePolicySet: update('/policy-sets/:policy_set_id', {
     summary: 'Change a policy set. Turning `global` on drops its attachments.',
     body: PolicySetUpdateRequest,
-    returns: PolicySetDocument,
+    returns: PolicySet,
     errors: { 422: brokenRule },
     needs: managers,
   }),

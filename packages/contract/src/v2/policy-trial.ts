@@ -51,8 +51,6 @@ export const PolicyTrial = t.Named('PolicyTrial', {
 })
 export type PolicyTrial = t.Infer<typeof PolicyTrial>
 
-export const PolicyTrialDocument = t.DocumentOf(PolicyTrial)
-
 /** Subjects of a replay: uploaded plans, and job versions or denied submissions. */
 export const REPLAY_SUBJECTS = ['runs', 'jobs'] as const
 
@@ -107,8 +105,7 @@ export const PolicyReplay = t.Named('PolicyReplay', {
 })
 export type PolicyReplay = t.Infer<typeof PolicyReplay>
 
-export const PolicyReplayDocument = t.DocumentOf(PolicyReplay)
-export type PolicyReplayDocument = t.Infer<typeof PolicyReplayDocument>
+export type PolicyReplayDocument = t.Document<typeof PolicyReplay>
 
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
 
@@ -118,7 +115,7 @@ export const policyTrialRoutes = routes('Policies', {
     summary: 'Ask a policy, or other code in its place, about any input.',
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: PolicyTrialRequest,
-    returns: PolicyTrialDocument,
+    returns: PolicyTrial,
     result: 'Result of the policy.',
     errors: {
       413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
@@ -131,7 +128,7 @@ export const policyTrialRoutes = routes('Policies', {
     summary: 'Say what a policy would have denied of the latest runs and job registrations.',
     bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
     body: PolicyReplayRequest,
-    returns: PolicyReplayDocument,
+    returns: PolicyReplay,
     result: 'Results of the policy.',
     errors: {
       413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,

@@ -95,8 +95,6 @@ export const RunPolicyDocument = t.DocumentOf(RunPolicy)
 
 export const CreatedRunPolicyDocument = t.DocumentOf(CreatedRunPolicy)
 
-export const RunPolicyPage = t.PageOf(RunPolicy)
-
 /** The allowed values depend on the kind. */
 const GivenLevel = () =>
   t.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...t.DEPENDENT_ENUM })
@@ -159,7 +157,7 @@ export const policyRoutes = routes('Policies', {
   createPolicy: action('/organizations/:organization_name/policies', {
     summary: 'Create the record of a policy; its code is uploaded to `links.upload` afterwards.',
     body: RunPolicyCreateRequest,
-    returns: CreatedRunPolicyDocument,
+    returns: CreatedRunPolicy,
     result: 'Created.',
     errors: { 422: malformed },
     needs: managers,
@@ -173,19 +171,19 @@ export const policyRoutes = routes('Policies', {
       ...t.includeQuery(POLICY_INCLUDES),
       ...t.fieldsQuery('policies'),
     },
-    returns: RunPolicyPage,
+    returns: RunPolicy,
     needs: readers,
   }),
   readPolicy: read('/policies/:policy_id', {
     summary: 'Show a policy.',
     query: { ...t.includeQuery(POLICY_INCLUDES), ...t.fieldsQuery('policies') },
-    returns: RunPolicyDocument,
+    returns: RunPolicy,
     needs: readers,
   }),
   updatePolicy: update('/policies/:policy_id', {
     summary: 'Change the record of a policy; code is changed by an upload.',
     body: RunPolicyUpdateRequest,
-    returns: RunPolicyDocument,
+    returns: RunPolicy,
     errors: { 422: malformed },
     needs: managers,
   }),
@@ -206,7 +204,7 @@ export const policyRoutes = routes('Policies', {
     },
     body: t.BinaryBody,
     bodyType: t.BINARY_TYPE,
-    returns: RunPolicyDocument,
+    returns: RunPolicy,
     result: 'Stored; `diagnostics` tells what the engine found.',
     errors: {
       413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,

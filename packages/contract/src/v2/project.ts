@@ -107,7 +107,7 @@ export const projectRoutes = routes('Projects', {
   createProject: create('/organizations/:organization_name/projects', {
     summary: 'Create a project in an organization.',
     body: ProjectCreateRequest,
-    returns: CreatedProjectDocument,
+    returns: CreatedProject,
     errors: { 422: 'A rule on an attribute or tag binding is broken, or the name is taken.' },
     needs: managers,
   }),
@@ -140,13 +140,13 @@ export const projectRoutes = routes('Projects', {
   readProject: read('/projects/:project_id', {
     summary: 'Show a project.',
     query: { ...t.includeQuery(PROJECT_INCLUDES), ...t.fieldsQuery('projects') },
-    returns: ProjectDocument,
+    returns: Project,
     needs: 'Read access to the project.',
   }),
   updateProject: update('/projects/:project_id', {
     summary: 'Change a project. Workspaces without an override get a new auto-destroy duration.',
     body: ProjectUpdateRequest,
-    returns: ProjectDocument,
+    returns: Project,
     errors: { 422: 'A rule on an attribute or tag binding is broken, or the name is taken.' },
     needs: `${managers} Also teams that may update the project; removing tags needs admin access.`,
   }),

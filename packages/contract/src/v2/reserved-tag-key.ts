@@ -16,10 +16,6 @@ export const ReservedTagKey = t.ResourceOf('ReservedTagKey', 'reserved-tag-keys'
 })
 export type ReservedTagKey = t.Infer<typeof ReservedTagKey>
 
-export const ReservedTagKeyDocument = t.DocumentOf(ReservedTagKey)
-
-export const ReservedTagKeyPage = t.PageOf(ReservedTagKey)
-
 const disableOverrides = t.Optional(t.Boolean({ default: false }))
 
 export const ReservedTagKeyCreateRequest = t.RequestOf(
@@ -47,13 +43,13 @@ export const reservedTagKeyRoutes = routes('Reserved tag keys', {
   listReservedTagKeys: list('/organizations/:organization_name/reserved-tag-keys', {
     summary: 'List the reserved tag keys of an organization.',
     query: { ...t.fieldsQuery('reserved-tag-keys') },
-    returns: ReservedTagKeyPage,
+    returns: ReservedTagKey,
     needs: 'Any member of the organization.',
   }),
   createReservedTagKey: create('/organizations/:organization_name/reserved-tag-keys', {
     summary: 'Reserve a tag key.',
     body: ReservedTagKeyCreateRequest,
-    returns: ReservedTagKeyDocument,
+    returns: ReservedTagKey,
     result: 'Reserved.',
     errors: { 422: brokenKey },
     needs: managers,
@@ -61,7 +57,7 @@ export const reservedTagKeyRoutes = routes('Reserved tag keys', {
   updateReservedTagKey: update('/reserved-tag-keys/:reserved_tag_key_id', {
     summary: 'Change a reserved tag key. Existing overrides stay until they are removed.',
     body: ReservedTagKeyUpdateRequest,
-    returns: ReservedTagKeyDocument,
+    returns: ReservedTagKey,
     errors: { 422: brokenKey },
     needs: managers,
   }),

@@ -21,15 +21,13 @@ export const RunApply = t.ResourceOf('RunApply', 'applies', {
 })
 export type RunApply = t.Infer<typeof RunApply>
 
-export const RunApplyDocument = t.DocumentOf(RunApply)
-
 const readers = 'Permission to read the runs of the workspace.'
 
 export const runApplyRoutes = routes('Runs', {
   readApply: read('/applies/:apply_id', {
     summary: 'Show the apply of a run.',
     query: t.fieldsQuery('applies'),
-    returns: RunApplyDocument,
+    returns: RunApply,
     needs: readers,
   }),
   readErroredState: read('/applies/:apply_id/errored-state', {

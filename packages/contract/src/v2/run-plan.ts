@@ -62,7 +62,7 @@ export const runPlanRoutes = routes('Runs', {
   readPlan: read('/plans/:plan_id', {
     summary: 'Show the plan of a run.',
     query: t.fieldsQuery('plans'),
-    returns: RunPlanDocument,
+    returns: RunPlan,
     needs: 'Permission to read the runs of the workspace.',
   }),
   uploadPlan: upload('/plans/:plan_id/upload', {

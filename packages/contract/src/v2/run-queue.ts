@@ -1,6 +1,6 @@
 import * as t from './json-api.ts'
 import { list, read, routes } from './define.ts'
-import { RunPage } from './run.ts'
+import { Run } from './run.ts'
 
 /** How many runs of an organization wait and execute. Its id is the organization's name. */
 export const OrganizationCapacity = t.ResourceWithId(
@@ -22,7 +22,7 @@ const members =
 export const runQueueRoutes = routes('Runs', {
   listQueuedRuns: list('/organizations/:organization_name/runs/queue', {
     summary: 'List the runs of an organization that wait or execute, oldest first.',
-    returns: RunPage,
+    returns: Run,
     needs: members,
   }),
   readOrganizationCapacity: read('/organizations/:organization_name/capacity', {

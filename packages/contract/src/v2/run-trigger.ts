@@ -22,9 +22,6 @@ export const RunTrigger = t.ResourceOf('RunTrigger', 'run-triggers', {
 })
 export type RunTrigger = t.Infer<typeof RunTrigger>
 
-export const RunTriggerDocument = t.DocumentOf(RunTrigger)
-export const RunTriggerPage = t.PageOf(RunTrigger)
-
 export const RunTriggerCreateRequest = t.RequestOf('RunTriggerCreateRequest', 'run-triggers', {
   relationships: t.Object({ sourceable: t.ToOne('workspaces') }),
 })
@@ -46,13 +43,13 @@ export const runTriggerRoutes = routes('Run triggers', {
       ),
       ...shown,
     },
-    returns: RunTriggerPage,
+    returns: RunTrigger,
     needs: `${reads} Of outbound ones, those whose workspace the caller may read.`,
   }),
   createRunTrigger: create('/workspaces/:workspace_id/run-triggers', {
     summary: 'Queue a run in a workspace whenever a run of another one is applied.',
     body: RunTriggerCreateRequest,
-    returns: RunTriggerDocument,
+    returns: RunTrigger,
     errors: {
       422: `The source does not exist, is the workspace itself or is a source already, or the workspace has ${RUN_TRIGGERS_MAX} sources or the source triggers ${RUN_TRIGGERS_MAX} workspaces, the maximum.`,
     },
@@ -61,7 +58,7 @@ export const runTriggerRoutes = routes('Run triggers', {
   readRunTrigger: read('/run-triggers/:run_trigger_id', {
     summary: 'Show a run trigger.',
     query: shown,
-    returns: RunTriggerDocument,
+    returns: RunTrigger,
     needs: reads,
   }),
   deleteRunTrigger: remove('/run-triggers/:run_trigger_id', {

@@ -144,11 +144,9 @@ export const Run = t.ResourceOf('Run', 'runs', {
 })
 export type Run = t.Infer<typeof Run>
 
-export const RunDocument = t.DocumentOf(Run)
-export type RunDocument = t.Infer<typeof RunDocument>
+export type RunDocument = t.Document<typeof Run>
 
-export const RunPage = t.PageOf(Run)
-export type RunPage = t.Infer<typeof RunPage>
+export type RunPage = t.Page<typeof Run>
 
 export const RunCreateRequest = t.RequestOf('RunCreateRequest', 'runs', {
   attributes: t.Optional(
@@ -218,7 +216,7 @@ export const runRoutes = routes('Runs', {
     summary:
       'Create a run in a workspace. With a configuration version it is executed; without one its plan is uploaded to `links.plan-upload`.',
     body: RunCreateRequest,
-    returns: RunDocument,
+    returns: Run,
     result: 'Created, pending.',
     errors: {
       404: 'Workspace not found, or the caller may not queue plans in it.',
@@ -242,7 +240,7 @@ export const runRoutes = routes('Runs', {
       ...t.includeQuery(RUN_INCLUDES),
       ...t.fieldsQuery('runs'),
     },
-    returns: RunPage,
+    returns: Run,
     needs: 'Permission to read the runs of the workspace.',
   }),
   readRun: read('/runs/:run_id', {
@@ -258,13 +256,13 @@ export const runRoutes = routes('Runs', {
       ...t.includeQuery(RUN_INCLUDES),
       ...t.fieldsQuery('runs'),
     },
-    returns: RunDocument,
+    returns: Run,
     needs: 'Permission to read the runs of the workspace.',
   }),
   reportRun: update('/runs/:run_id', {
     summary: 'Report how the apply of a confirmed run ended.',
     body: RunReportRequest,
-    returns: RunDocument,
+    returns: Run,
     result: 'The run.',
     errors: {
       409: 'The run is not confirmed, or the id in the body is not the one in the path.',

@@ -61,10 +61,6 @@ export const StateVersion = t.ResourceOf('StateVersion', 'state-versions', {
 })
 export type StateVersion = t.Infer<typeof StateVersion>
 
-export const StateVersionDocument = t.DocumentOf(StateVersion)
-
-export const StateVersionPage = t.PageOf(StateVersion)
-
 /** An output of a state. */
 export const StateVersionOutput = t.ResourceWithId('StateVersionOutput', 'state-version-outputs', {
   id: t.String({ pattern: '^wsout-[1-9A-Za-z]+-[0-9]+$' }),
@@ -78,8 +74,6 @@ export const StateVersionOutput = t.ResourceWithId('StateVersionOutput', 'state-
   links: t.SelfLink(),
 })
 export type StateVersionOutput = t.Infer<typeof StateVersionOutput>
-
-export const StateVersionOutputDocument = t.DocumentOf(StateVersionOutput)
 
 export const StateVersionOutputList = t.ListOf(StateVersionOutput)
 
@@ -121,7 +115,7 @@ const notWritable =
 
 const one = {
   query: { ...t.includeQuery(STATE_VERSION_INCLUDES), ...t.fieldsQuery('state-versions') },
-  returns: StateVersionDocument,
+  returns: StateVersion,
 } as const
 
 const download = {
@@ -153,7 +147,7 @@ export const stateVersionRoutes = routes('State versions', {
     summary: 'Create a state version; the state is in the body, or uploaded to the URLs it has.',
     bodyBytesMax: INLINE_STATE_BYTES_MAX,
     body: StateVersionCreateRequest,
-    returns: StateVersionDocument,
+    returns: StateVersion,
     result: 'Created, or the existing version with this serial and md5.',
     errors: { 409: notWritable },
     needs: writes,
@@ -161,7 +155,7 @@ export const stateVersionRoutes = routes('State versions', {
   rollBackState: rollback('/workspaces/:workspace_id/state-versions', {
     summary: 'Make the state of an earlier version the current one, as a new version.',
     body: StateRollbackRequest,
-    returns: StateVersionDocument,
+    returns: StateVersion,
     errors: { 409: 'The workspace is not locked by the caller.' },
     needs: writes,
   }),
@@ -174,7 +168,7 @@ export const stateVersionRoutes = routes('State versions', {
       ...t.includeQuery(STATE_VERSION_INCLUDES),
       ...t.fieldsQuery('state-versions'),
     },
-    returns: StateVersionPage,
+    returns: StateVersion,
     errors: {
       404: 'Workspace not found, or the caller may not see its states.',
       422: 'One of the two names is not given.',
@@ -224,7 +218,7 @@ export const stateVersionRoutes = routes('State versions', {
   readStateVersionOutput: read('/state-version-outputs/:state_version_output_id', {
     summary: 'Show an output with its value, also when it is sensitive.',
     query: t.fieldsQuery('state-version-outputs'),
-    returns: StateVersionOutputDocument,
+    returns: StateVersionOutput,
     needs: readsOutputs,
   }),
 })

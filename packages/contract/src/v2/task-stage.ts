@@ -36,30 +36,26 @@ export const TaskStage = t.ResourceOf('TaskStage', 'task-stages', {
 })
 export type TaskStage = t.Infer<typeof TaskStage>
 
-export const TaskStageDocument = t.DocumentOf(TaskStage)
-
-export const TaskStagePage = t.PageOf(TaskStage)
-
 const readers = 'Permission to read the runs of the workspace.'
 
 export const taskStageRoutes = routes('Policy evaluations', {
   listTaskStages: list('/runs/:run_id/task-stages', {
     summary: 'List the task stages of a run.',
     query: { ...t.includeQuery(TASK_STAGE_INCLUDES), ...t.fieldsQuery('task-stages') },
-    returns: TaskStagePage,
+    returns: TaskStage,
     needs: readers,
   }),
   readTaskStage: read('/task-stages/:task_stage_id', {
     summary: 'Show a task stage.',
     query: { ...t.includeQuery(TASK_STAGE_INCLUDES), ...t.fieldsQuery('task-stages') },
-    returns: TaskStageDocument,
+    returns: TaskStage,
     needs: readers,
   }),
   overrideTaskStage: action('/task-stages/:task_stage_id/actions/override', {
     summary:
       'Let a run go on although policies of overridable sets failed. Recorded with who and why.',
     body: t.OptionalBody(CommentRequest),
-    returns: TaskStageDocument,
+    returns: TaskStage,
     errors: {
       409: 'The stage is not waiting for an override.',
       422: 'The organization requires a comment, or it is too long.',

@@ -56,10 +56,6 @@ export const TeamProjectAccess = t.ResourceOf('TeamProjectAccess', 'team-project
 })
 export type TeamProjectAccess = t.Infer<typeof TeamProjectAccess>
 
-export const TeamProjectAccessDocument = t.DocumentOf(TeamProjectAccess)
-
-export const TeamProjectAccessPage = t.PageOf(TeamProjectAccess)
-
 /** Writable only with `access: custom`; rejected with a fixed level. */
 const customProjectAccess = {
   'project-access': t.Optional(t.Partial(t.Object(projectAccess))),
@@ -97,10 +93,6 @@ export const TeamWorkspaceAccess = t.ResourceOf('TeamWorkspaceAccess', 'team-wor
 })
 export type TeamWorkspaceAccess = t.Infer<typeof TeamWorkspaceAccess>
 
-export const TeamWorkspaceAccessDocument = t.DocumentOf(TeamWorkspaceAccess)
-
-export const TeamWorkspaceAccessPage = t.PageOf(TeamWorkspaceAccess)
-
 export const TeamWorkspaceAccessCreateRequest = t.RequestOf(
   'TeamWorkspaceAccessCreateRequest',
   'team-workspaces',
@@ -135,7 +127,7 @@ const projectAccessRoutes = routes('Team access', {
   listTeamProjectAccesses: list('/team-projects', {
     summary: 'List the team accesses of a project.',
     query: { 'filter[project][id]': t.String(), ...t.fieldsQuery('team-projects') },
-    returns: TeamProjectAccessPage,
+    returns: TeamProjectAccess,
     errors: {
       404: 'Project not found, or the caller may not read its teams.',
       422: '`filter[project][id]` is missing.',
@@ -145,7 +137,7 @@ const projectAccessRoutes = routes('Team access', {
   createTeamProjectAccess: create('/team-projects', {
     summary: 'Give a team access to a project.',
     body: TeamProjectAccessCreateRequest,
-    returns: TeamProjectAccessDocument,
+    returns: TeamProjectAccess,
     result: 'Given.',
     errors: {
       404: 'Team or project not found, or the caller may not manage the teams of the project.',
@@ -156,14 +148,14 @@ const projectAccessRoutes = routes('Team access', {
   readTeamProjectAccess: read('/team-projects/:team_project_id', {
     summary: 'Show the access of a team to a project.',
     query: t.fieldsQuery('team-projects'),
-    returns: TeamProjectAccessDocument,
+    returns: TeamProjectAccess,
     errors: { 404: 'Access not found, or the caller may not read the teams of the project.' },
     needs: 'Permission to read the teams of the project.',
   }),
   updateTeamProjectAccess: update('/team-projects/:team_project_id', {
     summary: 'Change the access of a team to a project.',
     body: TeamProjectAccessUpdateRequest,
-    returns: TeamProjectAccessDocument,
+    returns: TeamProjectAccess,
     errors: { 404: noProjectAccess, 422: brokenAccess },
     needs: managesProject,
   }),
@@ -185,7 +177,7 @@ const workspaceAccessRoutes = routes('Team access', {
       'filter[team][id]': t.Optional(t.String()),
       ...t.fieldsQuery('team-workspaces'),
     },
-    returns: TeamWorkspaceAccessPage,
+    returns: TeamWorkspaceAccess,
     errors: {
       404: 'Workspace not found, or not visible to the caller.',
       422: '`filter[workspace][id]` is missing.',
@@ -195,7 +187,7 @@ const workspaceAccessRoutes = routes('Team access', {
   createTeamWorkspaceAccess: create('/team-workspaces', {
     summary: 'Give a team access to a workspace.',
     body: TeamWorkspaceAccessCreateRequest,
-    returns: TeamWorkspaceAccessDocument,
+    returns: TeamWorkspaceAccess,
     result: 'Given.',
     errors: {
       404: 'Team or workspace not found, or the caller has no admin access to the workspace.',
@@ -206,14 +198,14 @@ const workspaceAccessRoutes = routes('Team access', {
   readTeamWorkspaceAccess: read('/team-workspaces/:team_workspace_id', {
     summary: 'Show the access of a team to a workspace.',
     query: t.fieldsQuery('team-workspaces'),
-    returns: TeamWorkspaceAccessDocument,
+    returns: TeamWorkspaceAccess,
     errors: { 404: 'Access not found, or the workspace is not visible to the caller.' },
     needs: 'Read access to the workspace.',
   }),
   updateTeamWorkspaceAccess: update('/team-workspaces/:team_workspace_id', {
     summary: 'Change the access of a team to a workspace.',
     body: TeamWorkspaceAccessUpdateRequest,
-    returns: TeamWorkspaceAccessDocument,
+    returns: TeamWorkspaceAccess,
     errors: { 404: noWorkspaceAccess, 422: brokenAccess },
     needs: managesWorkspace,
   }),

@@ -57,8 +57,7 @@ export type Team = t.Infer<typeof Team>
 export const TeamDocument = t.DocumentOf(Team)
 export type TeamDocument = t.Infer<typeof TeamDocument>
 
-export const TeamPage = t.PageOf(Team)
-export type TeamPage = t.Infer<typeof TeamPage>
+export type TeamPage = t.Page<typeof Team>
 
 const writable = {
   visibility: t.Optional(t.OneOf(TEAM_VISIBILITIES, '`secret` for a new team when omitted.')),
@@ -103,26 +102,26 @@ export const teamRoutes = routes('Teams', {
       ...t.includeQuery(TEAM_INCLUDES),
       ...t.fieldsQuery('teams'),
     },
-    returns: TeamPage,
+    returns: Team,
     needs: 'Any member of the organization; the list holds what the caller may see.',
   }),
   createTeam: create('/organizations/:organization_name/teams', {
     summary: 'Create a team.',
     body: TeamCreateRequest,
-    returns: TeamDocument,
+    returns: Team,
     errors: { 422: brokenRule },
     needs: managers,
   }),
   readTeam: read('/teams/:team_id', {
     summary: 'Show a team.',
     query: { ...t.includeQuery(TEAM_INCLUDES), ...t.fieldsQuery('teams') },
-    returns: TeamDocument,
+    returns: Team,
     needs: 'Any member of the organization; a secret team only for its members and managers.',
   }),
   updateTeam: update('/teams/:team_id', {
     summary: 'Change a team. Organization access is merged key by key.',
     body: TeamUpdateRequest,
-    returns: TeamDocument,
+    returns: Team,
     errors: { 422: `${brokenRule} Name and access of the owners team cannot be changed.` },
     needs: `${managers} Organization access needs Manage organization access.`,
   }),

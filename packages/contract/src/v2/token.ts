@@ -49,8 +49,6 @@ export const AuthenticationTokenDocument = t.DocumentOf(AuthenticationToken)
 export const CreatedAuthenticationTokenDocument = t.DocumentOf(CreatedAuthenticationToken)
 export type CreatedAuthenticationTokenDocument = t.Infer<typeof CreatedAuthenticationTokenDocument>
 
-export const AuthenticationTokenPage = t.PageOf(AuthenticationToken)
-
 /** Tokens of a user: paged only when a page is asked for. */
 export const UserTokenPage = t.PageOnRequestOf(AuthenticationToken, 'UserTokenPage')
 
@@ -150,7 +148,7 @@ const teamTokenRoutes = routes('Tokens', {
       sort: t.Optional(t.OneOf(TEAM_TOKEN_SORTS)),
       ...t.fieldsQuery('authentication-tokens'),
     },
-    returns: AuthenticationTokenPage,
+    returns: AuthenticationToken,
     needs: needs,
   }),
 })

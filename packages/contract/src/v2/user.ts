@@ -54,14 +54,6 @@ export const AdminUser = t.ResourceOf('AdminUser', 'users', {
 })
 export type AdminUser = t.Infer<typeof AdminUser>
 
-export const UserDocument = t.DocumentOf(User)
-
-export const AccountDocument = t.DocumentOf(Account)
-
-export const AdminUserDocument = t.DocumentOf(AdminUser)
-
-export const AdminUserPage = t.PageOf(AdminUser)
-
 const NEW_USERNAME =
   'Unique everywhere, case ignored. `administrator` and names that begin with `api-org-` or ' +
   '`api-team_` are reserved.'
@@ -95,13 +87,13 @@ export const userRoutes = routes('Account and users', {
   }),
   readAccount: read('/account/details', {
     summary: 'Show who the caller is.',
-    returns: AccountDocument,
+    returns: Account,
     needs: 'Any valid token.',
   }),
   updateAccount: update('/account/update', {
     summary: 'Change the username or email of the caller.',
     body: AccountUpdateRequest,
-    returns: AccountDocument,
+    returns: Account,
     errors: {
       404: 'The token is not one of a user.',
       422: 'The username or email breaks its rules or is taken.',
@@ -111,7 +103,7 @@ export const userRoutes = routes('Account and users', {
   readUser: read('/users/:user_id', {
     summary: 'Show a user.',
     query: t.fieldsQuery('users'),
-    returns: UserDocument,
+    returns: User,
     errors: { 404: 'User not found, or shares no organization with the caller.' },
     needs: 'Membership in an organization of the user.',
   }),
@@ -121,14 +113,14 @@ export const userRoutes = routes('Account and users', {
       q: t.Optional(t.String({ description: 'Part of username or email, case ignored.' })),
       ...t.fieldsQuery('users'),
     },
-    returns: AdminUserPage,
+    returns: AdminUser,
     errors: { 404: hidden },
     needs: administrator,
   }),
   createUser: create('/admin/users', {
     summary: 'Create a user. There is no sign-up: the administrator hands out the first token.',
     body: UserCreateRequest,
-    returns: AdminUserDocument,
+    returns: AdminUser,
     errors: { 404: hidden, 422: 'The username or email breaks its rules or is taken.' },
     needs: administrator,
   }),

@@ -36,9 +36,6 @@ export const VariableSet = t.ResourceOf('VariableSet', 'varsets', {
 })
 export type VariableSet = t.Infer<typeof VariableSet>
 
-export const VariableSetDocument = t.DocumentOf(VariableSet)
-export const VariableSetPage = t.PageOf(VariableSet)
-
 const writable = {
   description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
   global: t.Optional(t.Boolean()),
@@ -95,7 +92,6 @@ export const VariableSetVariable = t.ResourceOf('VariableSetVariable', 'vars', {
 })
 export type VariableSetVariable = t.Infer<typeof VariableSetVariable>
 
-export const VariableSetVariableDocument = t.DocumentOf(VariableSetVariable)
 export const VariableSetVariableList = t.ListOf(VariableSetVariable)
 
 const writes =
@@ -127,27 +123,27 @@ export const variableSetRoutes = routes('Variable sets', {
       q: t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
       ...shown,
     },
-    returns: VariableSetPage,
+    returns: VariableSet,
     needs: 'Any member of the organization; the list has the sets that the caller may read.',
   }),
   createVariableSet: create('/organizations/:organization_name/varsets', {
     summary: 'Create a variable set, with its variables and the workspaces it applies to.',
     body: VariableSetCreateRequest,
-    returns: VariableSetDocument,
+    returns: VariableSet,
     errors: { 422: brokenRule },
     needs: writes,
   }),
   readVariableSet: read('/varsets/:variable_set_id', {
     summary: 'Show a variable set.',
     query: shown,
-    returns: VariableSetDocument,
+    returns: VariableSet,
     needs: reads,
   }),
   updateVariableSet: update('/varsets/:variable_set_id', {
     summary: 'Change a variable set. Turning `global` on removes its workspaces and projects.',
     query: shown,
     body: VariableSetUpdateRequest,
-    returns: VariableSetDocument,
+    returns: VariableSet,
     errors: { 422: brokenRule },
     needs: writes,
   }),
@@ -158,13 +154,13 @@ export const variableSetRoutes = routes('Variable sets', {
   listWorkspaceVariableSets: list('/workspaces/:workspace_id/varsets', {
     summary: 'List the variable sets that apply to a workspace, highest precedence first.',
     query: shown,
-    returns: VariableSetPage,
+    returns: VariableSet,
     needs: 'Permission to read the variables of the workspace.',
   }),
   listProjectVariableSets: list('/projects/:project_id/varsets', {
     summary: 'List the variable sets that a project owns or that apply to all of it, by name.',
     query: shown,
-    returns: VariableSetPage,
+    returns: VariableSet,
     needs: 'Read access to the project; the list has the sets that the caller may read.',
   }),
   addVariableSetWorkspaces: add('/varsets/:variable_set_id/relationships/workspaces', {
@@ -197,14 +193,14 @@ export const variableSetRoutes = routes('Variable sets', {
   createVariableSetVariable: create('/varsets/:variable_set_id/relationships/vars', {
     summary: 'Create a variable of a variable set.',
     body: WorkspaceVariableCreateRequest,
-    returns: VariableSetVariableDocument,
+    returns: VariableSetVariable,
     errors: { 422: brokenVariable },
     needs: writes,
   }),
   readVariableSetVariable: read('/varsets/:variable_set_id/relationships/vars/:set_variable_id', {
     summary: 'Show a variable of a variable set.',
     query: t.fieldsQuery('vars'),
-    returns: VariableSetVariableDocument,
+    returns: VariableSetVariable,
     needs: reads,
   }),
   updateVariableSetVariable: update(
@@ -212,7 +208,7 @@ export const variableSetRoutes = routes('Variable sets', {
     {
       summary: 'Change a variable of a variable set.',
       body: WorkspaceVariableUpdateRequest,
-      returns: VariableSetVariableDocument,
+      returns: VariableSetVariable,
       errors: { 422: brokenVariable },
       needs: writes,
     },

@@ -33,8 +33,6 @@ export const WorkspaceVariable = t.ResourceOf('WorkspaceVariable', 'vars', {
 })
 export type WorkspaceVariable = t.Infer<typeof WorkspaceVariable>
 
-export const WorkspaceVariableDocument = t.DocumentOf(WorkspaceVariable)
-
 export const WorkspaceVariableList = t.ListOf(WorkspaceVariable)
 
 const key = t.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
@@ -107,20 +105,20 @@ export const workspaceVariableRoutes = routes('Workspace variables', {
   createWorkspaceVariable: create('/workspaces/:workspace_id/vars', {
     summary: 'Create a variable of a workspace.',
     body: WorkspaceVariableCreateRequest,
-    returns: WorkspaceVariableDocument,
+    returns: WorkspaceVariable,
     errors: { 422: brokenRule },
     needs: writes,
   }),
   readWorkspaceVariable: read('/workspaces/:workspace_id/vars/:variable_id', {
     summary: 'Show a variable of a workspace.',
     query: t.fieldsQuery('vars'),
-    returns: WorkspaceVariableDocument,
+    returns: WorkspaceVariable,
     needs: reads,
   }),
   updateWorkspaceVariable: update('/workspaces/:workspace_id/vars/:variable_id', {
     summary: 'Change a variable of a workspace.',
     body: WorkspaceVariableUpdateRequest,
-    returns: WorkspaceVariableDocument,
+    returns: WorkspaceVariable,
     errors: { 422: brokenRule },
     needs: writes,
   }),

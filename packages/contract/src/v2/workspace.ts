@@ -105,8 +105,7 @@ export type Workspace = t.Infer<typeof Workspace>
 export const WorkspaceDocument = t.DocumentOf(Workspace)
 export type WorkspaceDocument = t.Infer<typeof WorkspaceDocument>
 
-export const WorkspacePage = t.PageOf(Workspace)
-export type WorkspacePage = t.Infer<typeof WorkspacePage>
+export type WorkspacePage = t.Page<typeof Workspace>
 
 const line = t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX })))
 
@@ -172,13 +171,13 @@ export const WorkspaceLockRequest = t.Named('WorkspaceLockRequest', {
 const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'
 const reads = {
   query: { ...t.includeQuery(WORKSPACE_INCLUDES), ...t.fieldsQuery('workspaces') },
-  returns: WorkspaceDocument,
+  returns: Workspace,
   needs: 'Read access to the workspace.',
 } as const
 
 const updates = {
   body: WorkspaceUpdateRequest,
-  returns: WorkspaceDocument,
+  returns: Workspace,
   errors: { 422: brokenRule },
   needs: 'Permission to update the workspace; moving needs it in both projects.',
 } as const
@@ -219,13 +218,13 @@ export const workspaceRoutes = routes('Workspaces', {
       ...t.includeQuery(WORKSPACE_INCLUDES),
       ...t.fieldsQuery('workspaces'),
     },
-    returns: WorkspacePage,
+    returns: Workspace,
     needs: 'Any member of the organization; the list holds what the caller may read.',
   }),
   createWorkspace: create('/organizations/:organization_name/workspaces', {
     summary: 'Create a workspace.',
     body: WorkspaceCreateRequest,
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 422: brokenRule },
     needs: 'Permission to create workspaces in the project.',
   }),
@@ -265,21 +264,21 @@ export const workspaceRoutes = routes('Workspaces', {
     summary: 'Lock a workspace, so that no run starts in it.',
     growsState: false,
     body: t.OptionalBody(WorkspaceLockRequest),
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 409: 'The workspace is locked already.', 422: 'The reason is too long or not text.' },
     needs: 'Permission to lock the workspace.',
   }),
   unlockWorkspace: action('/workspaces/:workspace_id/actions/unlock', {
     summary: 'Unlock a workspace that the caller locked.',
     growsState: false,
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 409: 'The workspace is not locked, or is locked by another user, a team or a run.' },
     needs: 'Permission to lock the workspace, for a lock of one’s own.',
   }),
   forceUnlockWorkspace: action('/workspaces/:workspace_id/actions/force-unlock', {
     summary: 'Unlock a workspace, regardless of who locked it.',
     growsState: false,
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 409: 'The workspace is not locked.' },
     needs: 'Admin access to the workspace.',
   }),
