@@ -105,7 +105,6 @@ export const aclPolicyRoutes = routes('ACL policies', {
   readAclPolicy: blockingRead('/acl/policy/:policy_name', {
     summary: 'Read one access policy.',
     returns: t.jsonResponse(AclPolicy, 'The policy.'),
-    errors: { 404: '`ACL policy not found`' },
     needs: 'management, or a token that has the policy',
   }),
   writeAclPolicy: write('/acl/policy/:policy_name', {
@@ -114,12 +113,14 @@ export const aclPolicyRoutes = routes('ACL policies', {
     body: AclPolicyRequest,
     returns: t.emptyResponse('The policy is stored.'),
     errors: { 400: 'The name, the description or the rules are invalid.' },
+    acceptsUnknown: true,
     needs: 'management',
   }),
   deleteAclPolicy: remove('/acl/policy/:policy_name', {
     summary: 'Delete an access policy; an unknown one is no fault.',
     region: 'authoritative',
     returns: t.emptyResponse('The policy is deleted.'),
+    acceptsUnknown: true,
     needs: 'management',
   }),
 })

@@ -49,26 +49,23 @@ export const aclRoleRoutes = routes('ACL roles', {
     region: 'authoritative',
     body: AclRoleRequest,
     returns: t.jsonResponse(AclRole, 'The role.'),
-    answers: { 400: invalidRole, 404: unknownRole },
+    answers: { 400: invalidRole },
     needs: 'management',
   }),
   readAclRole: blockingRead('/acl/role/:role_id', {
     summary: 'Read one role.',
     returns: t.jsonResponse(AclRole, 'The role.'),
-    answers: { 404: unknownRole },
     needs: 'management, or a token that has the role',
   }),
   readAclRoleByName: blockingRead('/acl/role/name/:role_name', {
     summary: 'Read the role of this name.',
     returns: t.jsonResponse(AclRole, 'The role.'),
-    answers: { 404: unknownRole },
     needs: 'management, or a token that has the role',
   }),
   deleteAclRole: remove('/acl/role/:role_id', {
     summary: 'Delete a role.',
     region: 'authoritative',
     returns: t.emptyResponse('The role is deleted.'),
-    answers: { 404: unknownRole },
     needs: 'management',
   }),
 })

@@ -122,12 +122,13 @@ export const aclTokenRoutes = routes('ACL tokens', {
     body: AclTokenRequest,
     returns: t.jsonResponse(AclToken, 'The token.'),
     answers: { 400: invalidToken },
+    acceptsUnknown: true,
     needs: 'management',
   }),
   readAclToken: blockingRead('/acl/token/:accessor_id', {
     summary: 'Read one token.',
     returns: t.jsonResponse(AclToken, 'The token.'),
-    errors: { 400: 'The accessor is not a UUID.', 404: '`ACL token not found`' },
+    errors: { 400: 'The accessor is not a UUID.' },
     needs: 'management, or a SecretID matching the AccessorID',
   }),
   readOwnAclToken: blockingRead('/acl/token/self', {
@@ -140,6 +141,7 @@ export const aclTokenRoutes = routes('ACL tokens', {
     region: 'body',
     returns: t.emptyResponse('The token is deleted.'),
     errors: { 400: '`Cannot delete nonexistent tokens: <id>`' },
+    acceptsUnknown: true,
     needs: 'management',
   }),
   createOneTimeToken: write('/acl/token/onetime', {

@@ -56,21 +56,18 @@ export const allocationRoutes = routes('Allocations', {
     },
     returns: t.jsonResponse(AllocationStopResponse, 'An evaluation was made that will replace it.'),
     answers: { 400: notUuid },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:alloc-lifecycle',
   }),
   listAllocationServices: blockingRead('/allocation/:alloc_id/services', {
     summary: 'List the services that an allocation registered.',
     returns: t.jsonResponse(t.Array(ServiceRegistration), 'The services.'),
     answers: { 400: notUuid },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
   readAllocationChecks: read('/allocation/:alloc_id/checks', {
     summary: 'Read the latest results of the health checks of an allocation.',
     returns: t.jsonResponse(t.MapOf(CheckResult), 'The results by check id.'),
     answers: { 400: notUuid, 504: t.nodeTimeout },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
   readAllocationFailure: read('/allocation/:alloc_id/failure', {
@@ -79,7 +76,6 @@ export const allocationRoutes = routes('Allocations', {
     cost: 2,
     returns: t.jsonResponse(AllocationFailure, 'The failure; null while nothing is wrong.'),
     answers: { 400: notUuid },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
   readClientAllocationChecks: read('/client/allocation/:alloc_id/checks', {

@@ -132,7 +132,7 @@ export const clientFsRoutes = routes('Files and logs', {
       contentType: t.TEXT_TYPE,
     },
     answers: { 504: t.nodeTimeout },
-    errors: { 400: 'A parameter is wrong.', 404: '`job not found`' },
+    errors: { 400: 'A parameter is wrong.' },
     needs: 'namespace:read-logs or namespace:read-fs',
   }),
 })

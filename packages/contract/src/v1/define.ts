@@ -27,8 +27,10 @@ interface RouteDefinition extends Partial<RouteHandling> {
   readonly returns?: RouteResponse
   /** Responses with other statuses, or responses shared by several routes. */
   readonly answers?: { readonly [status: number]: RouteResponse }
-  /** Causes of failure by status, besides the usual errors. Bodies are text. */
+  /** Causes of failure by status, besides the usual errors and those of the path. */
   readonly errors?: Errors
+  /** True for routes that do not fail if what the path names does not exist. */
+  readonly acceptsUnknown?: boolean
   readonly needs: string
 }
 
@@ -40,7 +42,7 @@ interface RouteKind<Q extends TProperties> {
   readonly blocking?: boolean
 }
 
-type ConsumedField = 'query' | 'returns' | 'answers' | 'errors'
+type ConsumedField = 'query' | 'returns' | 'answers' | 'errors' | 'acceptsUnknown'
 type BlockingPart<K> = K extends { readonly blocking: true } ? { readonly blocking: true } : unknown
 type CommonErrorsPart<D> = D extends { readonly needs: 'none' }
   ? Omit<typeof COMMON_ERRORS, 403>
@@ -51,6 +53,12 @@ type SuccessPart<D> = D extends { readonly returns: infer A extends RouteRespons
 type ResponsesPart<D> = D extends { readonly answers: infer A } ? A : unknown
 type ErrorsPart<D> = D extends { readonly errors: infer E extends Errors }
   ? { readonly [Status in keyof E]: RouteResponse }
+  : unknown
+
+type PathErrorsPart<P extends string, D> = P extends `${string}:${string}`
+  ? D extends { readonly acceptsUnknown: true }
+    ? unknown
+    : { readonly 404: RouteResponse }
   : unknown
 
 /** Type of a route of kind `K`, built from its definition and its path. */
@@ -64,19 +72,69 @@ type BuiltRoute<
     readonly methods: K['methods']
     readonly path: `${typeof V1_ROOT}${P}`
     readonly query: RouteQuery<K['query'], D>
-    readonly answers: CommonErrorsPart<D> & SuccessPart<D> & ResponsesPart<D> & ErrorsPart<D>
+    readonly answers: CommonErrorsPart<D> &
+      PathErrorsPart<P, D> &
+      SuccessPart<D> &
+      ResponsesPart<D> &
+      ErrorsPart<D>
   }
 
-/** Descriptions of path parameters whose name is not enough. */
-const PARAMETERS: Readonly<Record<string, string>> = {
-  job_id: 'Id of the job; may hold slashes.',
-  alloc_id: 'The full UUID of the allocation.',
-  path: 'May hold slashes.',
+interface PathParameter {
+  readonly description?: string
+  /** Text of the response to an id that names nothing. */
+  readonly unknown: string
+  /** Text of the response to an id of another form. */
+  readonly malformed?: string
 }
 
-function parameter(name: string) {
-  const description = PARAMETERS[name]
+const NOT_UUID = 'The id is not a UUID.'
+const UNKNOWN_ROLE = '`ACL role not found`'
+
+/** Parameters of paths, and the errors of routes that end with one or act on what it names. */
+const PATH_PARAMETERS: Readonly<Record<string, PathParameter>> = {
+  accessor_id: { unknown: '`ACL token not found`' },
+  alloc_id: { description: 'The full UUID of the allocation.', unknown: '`allocation not found`' },
+  deployment_id: { unknown: '`deployment not found`', malformed: NOT_UUID },
+  eval_id: { unknown: '`eval not found`', malformed: NOT_UUID },
+  job_id: { description: 'Id of the job; may hold slashes.', unknown: '`job not found`' },
+  namespace_name: { unknown: '`Namespace not found`' },
+  node_id: {
+    unknown: '`node not found`',
+    malformed: '`node lookup failed: UUID must be 36 characters`',
+  },
+  path: { description: 'May hold slashes.', unknown: '`variable not found`' },
+  policy_id: { unknown: '`policy not found`' },
+  policy_name: { unknown: '`ACL policy not found`' },
+  pool_name: { unknown: '`node pool not found`' },
+  registration_id: { unknown: 'The registration is unknown.' },
+  role_id: { unknown: UNKNOWN_ROLE },
+  role_name: { unknown: UNKNOWN_ROLE },
+  service_name: { unknown: 'The service is unknown.' },
+  tag_name: { unknown: 'The job is unknown, or no version of it has the tag.' },
+  token_id: { unknown: '`join token not found`', malformed: NOT_UUID },
+  volume_id: { unknown: '`host volume not found`' },
+}
+
+function pathParameter(name: string): PathParameter {
+  const parameter = PATH_PARAMETERS[name]
+  if (parameter === undefined) throw new Error(`PATH_PARAMETERS has no ${name}`)
+  return parameter
+}
+
+function parameterSchema(name: string) {
+  const { description } = pathParameter(name)
   return Type.String(description === undefined ? {} : { description })
+}
+
+/** Returns the errors of a path: its last parameter may be malformed or name nothing. */
+function pathErrorsOf(path: string, { acceptsUnknown }: RouteDefinition): Errors {
+  const name = [...path.matchAll(/:(\w+)/g)].at(-1)?.[1]
+  if (name === undefined) return {}
+  const { unknown, malformed } = pathParameter(name)
+  return {
+    ...(malformed === undefined ? {} : { 400: malformed }),
+    ...(acceptsUnknown === true ? {} : { 404: unknown }),
+  }
 }
 
 /**
@@ -93,19 +151,25 @@ function routeKind<const K extends RouteKind<TProperties>>(routeType: K) {
   // Shared by all routes that add no parameters.
   const commonQuery = Type.Object(routeType.query)
   return <const P extends string, const D extends RouteDefinition>(path: P, definition: D) => {
-    const { query, returns, answers = {}, errors = {}, ...rest }: RouteDefinition = definition
+    const {
+      query,
+      returns,
+      answers = {},
+      errors,
+      acceptsUnknown: _,
+      ...rest
+    }: RouteDefinition = definition
+    const ownErrors = Object.entries({ ...pathErrorsOf(path, definition), ...errors })
     const built = {
       ...rest,
       methods: routeType.methods,
       path: `${V1_ROOT}${path}`,
-      ...paramsOf(path, parameter),
+      ...paramsOf(path, parameterSchema),
       query: query === undefined ? commonQuery : Type.Object({ ...routeType.query, ...query }),
       answers: joinResponses(
         returns === undefined ? {} : { 200: returns },
         commonErrorsOf(definition),
-        Object.fromEntries(
-          Object.entries(errors).map(([status, text]) => [status, textError(text)]),
-        ),
+        Object.fromEntries(ownErrors.map(([status, text]) => [status, textError(text)])),
         answers,
       ),
       ...(routeType.blocking === true ? { blocking: true } : {}),

@@ -87,15 +87,7 @@ export const DeploymentUnblockRequest = t.Named('DeploymentUnblockRequest', {
 })
 export type DeploymentUnblockRequest = t.Input<t.Infer<typeof DeploymentUnblockRequest>>
 
-/** Not spread over: numbers that are keys become texts in the type of a spread object. */
-function updateAnswers(why: string) {
-  return {
-    200: t.jsonResponse(DeploymentUpdateResponse, 'The deployment was changed.'),
-    400: t.textError(why),
-    403: t.permissionDenied,
-    404: t.textError('`deployment not found`'),
-  } as const
-}
+const changed = t.jsonResponse(DeploymentUpdateResponse, 'The deployment was changed.')
 const ENDED = 'The body names another deployment, or the deployment has ended.'
 
 export const deploymentRoutes = routes('Deployments', {
@@ -108,47 +100,50 @@ export const deploymentRoutes = routes('Deployments', {
   readDeployment: blockingRead('/deployment/:deployment_id', {
     summary: 'Read one deployment.',
     returns: t.jsonResponse(Deployment, 'The deployment.'),
-    errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
     needs: 'namespace:read-job',
   }),
   listDeploymentAllocations: blockingRead('/deployment/allocations/:deployment_id', {
     summary: 'List the allocations of a deployment.',
     returns: t.jsonResponse(t.Array(AllocationStub), 'The allocations.'),
-    errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
     needs: 'namespace:read-job',
   }),
   failDeployment: write('/deployment/fail/:deployment_id', {
     summary: 'Mark a deployment as failed.',
     growsState: false,
-    answers: updateAnswers(ENDED),
+    returns: changed,
+    errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:fail-deployment',
   }),
   pauseDeployment: write('/deployment/pause/:deployment_id', {
     summary: 'Pause a deployment, or let it go on.',
     growsState: false,
     body: DeploymentPauseRequest,
-    answers: updateAnswers(ENDED),
+    returns: changed,
+    errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:pause-deployment',
   }),
   promoteDeployment: write('/deployment/promote/:deployment_id', {
     summary: 'Promote the canaries of a deployment.',
     growsState: false,
     body: DeploymentPromoteRequest,
-    answers: updateAnswers('The deployment has ended, or a group has too few healthy canaries.'),
+    returns: changed,
+    errors: { 400: 'The deployment has ended, or a group has too few healthy canaries.' },
     needs: 'namespace:submit-job or namespace:promote-deployment',
   }),
   setDeploymentHealth: write('/deployment/allocation-health/:deployment_id', {
     summary: 'Set the health of allocations of a deployment.',
     growsState: false,
     body: DeploymentHealthRequest,
-    answers: updateAnswers('The deployment has ended, or an allocation is unknown to it.'),
+    returns: changed,
+    errors: { 400: 'The deployment has ended, or an allocation is unknown to it.' },
     needs: 'namespace:submit-job or namespace:set-alloc-health-deployment',
   }),
   unblockDeployment: write('/deployment/unblock/:deployment_id', {
     summary: 'Let a deployment of a multi-region job go on.',
     growsState: false,
     body: DeploymentUnblockRequest,
-    answers: updateAnswers(ENDED),
+    returns: changed,
+    errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:unblock-deployment',
   }),
 })

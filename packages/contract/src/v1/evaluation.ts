@@ -131,15 +131,11 @@ export const evaluationRoutes = routes('Evaluations', {
       related: t.LenientFlagParameter('Include the evaluations that this one made or came from.'),
     },
     returns: t.jsonResponse(Evaluation, 'The evaluation.'),
-    answers: { 404: unknownEvaluation },
-    errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
   listEvaluationAllocations: blockingRead('/evaluation/:eval_id/allocations', {
     summary: 'List the allocations that an evaluation made or changed.',
     returns: t.jsonResponse(t.Array(AllocationStub), 'The allocations.'),
-    answers: { 404: unknownEvaluation },
-    errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
   explainEvaluation: read('/evaluation/:eval_id/explain', {
@@ -147,8 +143,6 @@ export const evaluationRoutes = routes('Evaluations', {
     cost: 2,
     query: explainQuery,
     returns: t.jsonResponse(Explanation, 'The explanation, worked out against the current state.'),
-    answers: { 404: unknownEvaluation },
-    errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
 })

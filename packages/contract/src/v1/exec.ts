@@ -62,6 +62,7 @@ export const execRoutes = {
         ws_handshake: t.FlagParameter('The first frame carries the token.'),
       },
       answers: responses,
+      acceptsUnknown: true,
       needs:
         'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
     }),
@@ -80,6 +81,7 @@ export const execRoutes = {
         ws_handshake: t.FlagParameter('The first frame carries the token.'),
       },
       answers: responses,
+      acceptsUnknown: true,
       needs:
         'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
     }),

@@ -141,7 +141,6 @@ export const hostVolumeRoutes = routes('Volumes', {
   readHostVolume: blockingRead('/volume/host/:volume_id', {
     summary: 'Read one dynamic host volume.',
     returns: t.jsonResponse(HostVolume, 'The volume.'),
-    answers: { 404: unknownVolume },
     needs: 'namespace:host-volume-read',
   }),
   createHostVolume: put('/volume/host/create', {
@@ -177,7 +176,7 @@ export const hostVolumeRoutes = routes('Volumes', {
       ),
     },
     returns: t.emptyResponse('The volume is deleted.'),
-    answers: { 404: unknownVolume, 504: t.nodeTimeout },
+    answers: { 504: t.nodeTimeout },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },
     needs: 'namespace:host-volume-delete',
   }),
@@ -186,7 +185,7 @@ export const hostVolumeRoutes = routes('Volumes', {
     answeredBy: 'leader',
     query: { force: t.FlagParameter('As without `/delete`.') },
     returns: t.emptyResponse('The volume is deleted.'),
-    answers: { 404: unknownVolume, 504: t.nodeTimeout },
+    answers: { 504: t.nodeTimeout },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },
     needs: 'namespace:host-volume-delete',
   }),

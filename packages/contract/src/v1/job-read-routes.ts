@@ -46,7 +46,6 @@ export const jobReadRoutes = routes('Jobs', {
   readJob: blockingRead('/job/:job_id', {
     summary: 'Read one job.',
     returns: t.jsonResponse(Job, 'The job.'),
-    errors: { 404: '`job not found`' },
     needs,
   }),
   readJobSubmission: blockingRead('/job/:job_id/submission', {
@@ -76,46 +75,46 @@ export const jobReadRoutes = routes('Jobs', {
     summary: 'List the allocations of a job.',
     query: { all: ofEveryRegistration },
     returns: t.jsonResponse(t.Array(AllocationStub), 'The allocations; none for an unknown job.'),
+    acceptsUnknown: true,
     needs,
   }),
   listJobEvaluations: blockingRead('/job/:job_id/evaluations', {
     summary: 'List the evaluations of a job.',
     returns: t.jsonResponse(t.Array(Evaluation), 'The evaluations; none for an unknown job.'),
+    acceptsUnknown: true,
     needs,
   }),
   listJobDeployments: blockingRead('/job/:job_id/deployments', {
     summary: 'List the deployments of a job.',
     query: { all: ofEveryRegistration },
     returns: t.jsonResponse(t.Array(Deployment), 'The deployments; none for an unknown job.'),
+    acceptsUnknown: true,
     needs,
   }),
   readLatestDeployment: blockingRead('/job/:job_id/deployment', {
     summary: 'Read the most recent deployment of a job.',
     returns: t.jsonResponse(t.Nullable(Deployment), 'The deployment, or null.'),
+    acceptsUnknown: true,
     needs,
   }),
   readJobSummary: blockingRead('/job/:job_id/summary', {
     summary: 'Read the counts over the allocations of a job.',
     returns: t.jsonResponse(JobSummary, 'The counts.'),
-    errors: { 404: '`job not found`' },
     needs,
   }),
   readJobScale: blockingRead('/job/:job_id/scale', {
     summary: 'Read how far each group of a job is from its count.',
     returns: t.jsonResponse(JobScaleStatus, 'The scale status.'),
-    errors: { 404: '`job not found`' },
     needs: 'namespace:read-job-scaling or namespace:read-job',
   }),
   listJobServices: blockingRead('/job/:job_id/services', {
     summary: 'List the services that the allocations of a job registered.',
     returns: t.jsonResponse(t.Array(ServiceRegistration), 'The services.'),
-    errors: { 404: '`job not found`' },
     needs,
   }),
   listJobActions: read('/job/:job_id/actions', {
     summary: 'List the named commands of a job.',
     returns: t.jsonResponse(t.Array(JobAction), 'The actions.'),
-    errors: { 404: '`job not found`' },
     needs,
   }),
   explainJob: read('/job/:job_id/explain', {
@@ -123,7 +122,6 @@ export const jobReadRoutes = routes('Jobs', {
     cost: 2,
     query: explainQuery,
     returns: t.jsonResponse(Explanation, 'The explanation, worked out against the current state.'),
-    errors: { 404: '`job not found`' },
     needs,
   }),
 })

@@ -79,6 +79,7 @@ export const jobWriteRoutes = routes('Jobs', {
     cost: 4,
     body: JobRegisterRequest,
     answers: registerAnswers,
+    acceptsUnknown: true,
     needs: registerNeeds,
   }),
   stopJob: remove('/job/:job_id', {
@@ -96,6 +97,7 @@ export const jobWriteRoutes = routes('Jobs', {
       'The job is stopped; an unknown one has an empty `EvalID`.',
     ),
     errors: { 400: '`Eval priority must be between 1 and 100 inclusively`' },
+    acceptsUnknown: true,
     needs: 'namespace:submit-job, namespace:deregister-job or namespace:purge-job',
   }),
   dispatchJob: write('/job/:job_id/dispatch', {
@@ -143,10 +145,7 @@ export const jobWriteRoutes = routes('Jobs', {
     summary: 'Run the scheduling logic for a job again.',
     body: JobEvaluateRequest,
     returns: t.jsonResponse(JobWriteResponse, 'An evaluation was made.'),
-    errors: {
-      404: '`job not found`',
-      400: 'The body names another job, or the job is periodic or parameterized.',
-    },
+    errors: { 400: 'The body names another job, or the job is periodic or parameterized.' },
     needs: 'namespace:submit-job or namespace:evaluate-job',
   }),
   releaseJob: write('/job/:job_id/release', {
@@ -156,10 +155,7 @@ export const jobWriteRoutes = routes('Jobs', {
       JobWriteResponse,
       'The job may be placed again; an evaluation was made.',
     ),
-    errors: {
-      404: '`job not found`',
-      400: 'The job is not quarantined, and its placements are not delayed.',
-    },
+    errors: { 400: 'The job is not quarantined, and its placements are not delayed.' },
     needs: 'namespace:submit-job',
   }),
   planJob: write('/job/:job_id/plan', {
@@ -178,7 +174,7 @@ export const jobWriteRoutes = routes('Jobs', {
   forcePeriodicJob: write('/job/:job_id/periodic/force', {
     summary: 'Launch an instance of a periodic job now, even beside a running one.',
     returns: t.jsonResponse(PeriodicForceResponse, 'An instance was launched.'),
-    errors: { 404: '`job not found`', 400: 'The job is not periodic, is stopped or is disabled.' },
+    errors: { 400: 'The job is not periodic, is stopped or is disabled.' },
     needs: 'namespace:dispatch-job, namespace:submit-job or namespace:force-periodic-job',
   }),
   scaleJob: write('/job/:job_id/scale', {
@@ -205,7 +201,6 @@ export const jobWriteRoutes = routes('Jobs', {
   untagJobVersion: remove('/job/:job_id/versions/:tag_name/tag', {
     summary: 'Take the name from a version of a job.',
     returns: t.emptyResponse('No version has the tag any more.'),
-    errors: { 404: 'The job is unknown, or no version of it has the tag.' },
     needs: 'namespace:submit-job or namespace:tag-job-version',
   }),
   validateJob: write('/validate/job', {

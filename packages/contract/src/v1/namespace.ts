@@ -37,12 +37,9 @@ export const Namespace = t.Object(
 export type Namespace = t.Infer<typeof Namespace>
 export type NamespaceRequest = t.Input<Namespace>
 
-const writeAnswers = {
-  200: t.emptyResponse('The namespace is stored.'),
-  400: t.textError(
-    'The name is invalid or not the one in the path, or the description is too long.',
-  ),
-  403: t.permissionDenied,
+const stored = t.emptyResponse('The namespace is stored.')
+const writeErrors = {
+  400: 'The name is invalid or not the one in the path, or the description is too long.',
 }
 
 export const namespaceRoutes = routes('Namespaces', {
@@ -55,21 +52,23 @@ export const namespaceRoutes = routes('Namespaces', {
   readNamespace: blockingRead('/namespace/:namespace_name', {
     summary: 'Read one namespace.',
     returns: t.jsonResponse(Namespace, 'The namespace.'),
-    errors: { 404: '`Namespace not found`' },
     needs: 'any capability in the namespace',
   }),
   writeNamespace: write('/namespace', {
     summary: 'Create or change a namespace.',
     region: 'authoritative',
     body: Namespace,
-    answers: writeAnswers,
+    returns: stored,
+    errors: writeErrors,
     needs: 'management',
   }),
   writeNamespaceByName: write('/namespace/:namespace_name', {
     summary: 'Create or change the namespace of this name.',
     region: 'authoritative',
     body: Namespace,
-    answers: writeAnswers,
+    returns: stored,
+    errors: writeErrors,
+    acceptsUnknown: true,
     needs: 'management',
   }),
   deleteNamespace: remove('/namespace/:namespace_name', {
@@ -78,7 +77,6 @@ export const namespaceRoutes = routes('Namespaces', {
     returns: t.emptyResponse('The namespace is deleted.'),
     errors: {
       400: '`can not delete default namespace`',
-      404: '`Namespace not found`',
       409: 'The namespace has live jobs, live allocations or variables.',
     },
     needs: 'management',

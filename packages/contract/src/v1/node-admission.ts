@@ -84,9 +84,6 @@ export const NodeSecretRotationResponse = t.Named('NodeSecretRotationResponse', 
 })
 export type NodeSecretRotationResponse = t.Infer<typeof NodeSecretRotationResponse>
 
-const unknownNode = t.textError('`node not found`')
-const notUuid = t.textError('`node lookup failed: UUID must be 36 characters`')
-
 /** Which machines may be nodes: how they join, prove who they are, and are shut out. */
 export const nodeAdmissionRoutes = routes('Nodes', {
   listNodeJoinTokens: list('/node/join-tokens', {
@@ -108,7 +105,6 @@ export const nodeAdmissionRoutes = routes('Nodes', {
   deleteNodeJoinToken: remove('/node/join-token/:token_id', {
     summary: 'Revoke a join token. A node that has joined with it stays.',
     returns: t.emptyResponse('The token is revoked.'),
-    errors: { 400: 'The id is not a UUID.', 404: '`join token not found`' },
     needs: 'node:write',
   }),
   rotateSharedJoinToken: write('/node/shared-join-token', {
@@ -132,20 +128,19 @@ export const nodeAdmissionRoutes = routes('Nodes', {
       NodeUpdateResponse,
       'The node is down and refused; its jobs are evaluated.',
     ),
-    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
   unrevokeNode: write('/node/:node_id/unrevoke', {
     summary: 'Undo the revocation of a node.',
     returns: t.emptyResponse('The node is admitted again, with its own secret or a join token.'),
-    answers: { 400: notUuid },
+
     errors: { 404: '`node is not revoked`' },
     needs: 'node:write',
   }),
   rotateNodeSecret: write('/node/:node_id/rotate-secret', {
     summary: 'Give a node a new secret. Its tasks keep running.',
     returns: t.jsonResponse(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
-    answers: { 400: notUuid, 404: unknownNode },
+
     errors: {
       409: 'The node is revoked.',
       500: 'The node refused the new secret; the old one stays valid.',

@@ -26,17 +26,11 @@ const poolListQuery = {
   ...t.pagingQuery,
 }
 
-const unknownPool = t.textError('`node pool not found`')
-const writeAnswers = {
-  200: t.emptyResponse('The pool is stored.'),
-  400: t.textError('The name is invalid, not the one in the path, or that of a built-in pool.'),
-  403: t.permissionDenied,
+const stored = t.emptyResponse('The pool is stored.')
+const writeErrors = {
+  400: 'The name is invalid, not the one in the path, or that of a built-in pool.',
 }
-const listRefusals = {
-  400: t.textError('`prefix argument not allowed`'),
-  403: t.permissionDenied,
-  404: unknownPool,
-}
+const listErrors = { 400: '`prefix argument not allowed`' }
 
 export const nodePoolRoutes = routes('Node pools', {
   listNodePools: list('/node/pools', {
@@ -47,28 +41,30 @@ export const nodePoolRoutes = routes('Node pools', {
   readNodePool: blockingRead('/node/pool/:pool_name', {
     summary: 'Read one node pool.',
     returns: t.jsonResponse(NodePool, 'The pool.'),
-    answers: { 404: unknownPool },
     needs: 'node_pool:read',
   }),
   writeNodePool: write('/node/pools', {
     summary: 'Create or change a node pool.',
     region: 'authoritative',
     body: NodePool,
-    answers: writeAnswers,
+    returns: stored,
+    errors: writeErrors,
     needs: 'node_pool:write',
   }),
   writeNodePoolByName: write('/node/pool/:pool_name', {
     summary: 'Create or change the node pool of this name.',
     region: 'authoritative',
     body: NodePool,
-    answers: writeAnswers,
+    returns: stored,
+    errors: writeErrors,
+    acceptsUnknown: true,
     needs: 'node_pool:write',
   }),
   deleteNodePool: remove('/node/pool/:pool_name', {
     summary: 'Delete a node pool that nothing uses.',
     region: 'authoritative',
     returns: t.emptyResponse('The pool is deleted.'),
-    answers: { 404: unknownPool },
+
     errors: { 400: 'The pool is built in.', 409: 'The pool has nodes or live jobs.' },
     needs: 'node_pool:delete',
   }),
@@ -76,14 +72,14 @@ export const nodePoolRoutes = routes('Node pools', {
     summary: 'List the nodes of a pool.',
     query: poolListQuery,
     returns: t.jsonResponse(t.Array(NodeStub), 'The nodes, by id.'),
-    answers: { ...listRefusals },
+    errors: listErrors,
     needs: 'node_pool:read and node:read',
   }),
   listNodePoolJobs: blockingRead('/node/pool/:pool_name/jobs', {
     summary: 'List the jobs of a pool.',
     query: poolListQuery,
     returns: t.jsonResponse(t.Array(JobStub), 'The jobs, by namespace and id.'),
-    answers: { ...listRefusals },
+    errors: listErrors,
     needs: 'node_pool:read and namespace:list-jobs',
   }),
 })

@@ -10,9 +10,6 @@ import {
   NodeUpdateResponse,
 } from './node.ts'
 
-const unknownNode = t.textError('`node not found`')
-const notUuid = t.textError('`node lookup failed: UUID must be 36 characters`')
-
 export const nodeRoutes = routes('Nodes', {
   listNodes: list('/nodes', {
     summary: 'List nodes.',
@@ -28,20 +25,19 @@ export const nodeRoutes = routes('Nodes', {
   readNode: blockingRead('/node/:node_id', {
     summary: 'Read one node.',
     returns: t.jsonResponse(Node, 'The node.'),
-    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:read',
   }),
   listNodeAllocations: blockingRead('/node/:node_id/allocations', {
     summary: 'List the allocations of a node, with their jobs.',
     returns: t.jsonResponse(t.Array(Allocation), 'Those in namespaces that the token may read.'),
-    answers: { 400: notUuid },
+
+    acceptsUnknown: true,
     needs: 'node:read; each allocation namespace:read-job',
   }),
   evaluateNode: write('/node/:node_id/evaluate', {
     summary: 'Run the scheduling logic again for the jobs of a node.',
     growsState: false,
     returns: t.jsonResponse(NodeEvaluateResponse, 'Evaluations were made.'),
-    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
   drainNode: write('/node/:node_id/drain', {
@@ -49,7 +45,6 @@ export const nodeRoutes = routes('Nodes', {
     growsState: false,
     body: NodeDrainRequest,
     returns: t.jsonResponse(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
-    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
   setNodeEligibility: write('/node/:node_id/eligibility', {
@@ -57,7 +52,7 @@ export const nodeRoutes = routes('Nodes', {
     growsState: false,
     body: NodeEligibilityRequest,
     returns: t.jsonResponse(NodeUpdateResponse, 'The node follows.'),
-    answers: { 404: unknownNode },
+
     errors: { 400: 'The value is unknown, or the node is draining.' },
     needs: 'node:write',
   }),
@@ -65,7 +60,6 @@ export const nodeRoutes = routes('Nodes', {
     summary: 'Forget a node.',
     growsState: false,
     returns: t.jsonResponse(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
-    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
 })

@@ -77,27 +77,24 @@ export const PolicyVerdict = t.Object(
 )
 export type PolicyVerdict = t.Infer<typeof PolicyVerdict>
 
-const verdictQuery = {}
-const verdictAnswers = {
-  200: t.jsonResponse(
-    t.Array(PolicyVerdict),
-    'The verdicts; the latest of each namespace are kept.',
-  ),
-  400: t.textError('The filter cannot be read.'),
-  403: t.permissionDenied,
-}
+const verdicts = t.jsonResponse(
+  t.Array(PolicyVerdict),
+  'The verdicts; the latest of each namespace are kept.',
+)
+const errors = { 400: 'The filter cannot be read.' }
 
 export const policyVerdictRoutes = routes('Jobs', {
   listPolicyVerdicts: list('/policy-verdicts', {
     summary: 'List the denials and overrides of a namespace.',
-    query: verdictQuery,
-    answers: verdictAnswers,
+    returns: verdicts,
+    errors,
     needs: 'namespace:read-job',
   }),
   listJobVerdicts: list('/job/:job_id/verdicts', {
     summary: 'List the denials and overrides of a job.',
-    query: verdictQuery,
-    answers: verdictAnswers,
+    returns: verdicts,
+    errors,
+    acceptsUnknown: true,
     needs: 'namespace:read-job',
   }),
 })

@@ -42,7 +42,6 @@ export const scalingPolicyRoutes = routes('Scaling policies', {
   readScalingPolicy: blockingRead('/scaling/policy/:policy_id', {
     summary: 'Read one scaling policy.',
     returns: t.jsonResponse(ScalingPolicy, 'The policy.'),
-    errors: { 404: '`policy not found`' },
     needs: 'namespace:read-scaling-policy, or namespace:list-jobs and namespace:read-job',
   }),
 })

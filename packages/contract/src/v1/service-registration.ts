@@ -78,12 +78,12 @@ export const serviceRoutes = routes('Services', {
       'The instances; none for an unknown service.',
     ),
     errors: { 400: "`Parameter for choose must be in form '<number>|<key>'`" },
+    acceptsUnknown: true,
     needs: 'namespace:read-job',
   }),
   deleteServiceRegistration: remove('/service/:service_name/:registration_id', {
     summary: 'Remove one instance of a service.',
     returns: t.emptyResponse('It is removed.'),
-    errors: { 404: 'The registration is unknown.' },
     needs: 'namespace:submit-job or namespace:delete-service-registration',
   }),
 })

@@ -61,7 +61,6 @@ export const variableRoutes = routes('Variables', {
   readVariable: blockingRead('/var/:path', {
     summary: 'Read one variable.',
     returns: t.jsonResponse(Variable, 'The variable.'),
-    errors: { 404: '`variable not found`' },
     needs: 'variables:read',
   }),
   writeVariable: put('/var/:path', {
@@ -92,6 +91,7 @@ export const variableRoutes = routes('Variables', {
     query: { cas },
     answers: { 204: { description: 'The variable is deleted.' }, 409: conflict },
     errors: { 400: '`cas` is not a number.' },
+    acceptsUnknown: true,
     needs: 'variables:destroy',
   }),
 })
