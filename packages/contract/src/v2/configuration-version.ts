@@ -60,7 +60,6 @@ const plans = 'Permission to queue plans.'
 export const configurationVersionRoutes = routes('Configuration versions', {
   listConfigurationVersions: list('/workspaces/:workspace_id/configuration-versions', {
     summary: 'List the configuration versions of a workspace, newest first.',
-    query: t.fieldsQuery('configuration-versions'),
     returns: ConfigurationVersion,
     needs: reads,
   }),
@@ -72,7 +71,6 @@ export const configurationVersionRoutes = routes('Configuration versions', {
   }),
   readConfigurationVersion: read('/configuration-versions/:configuration_version_id', {
     summary: 'Show a configuration version.',
-    query: t.fieldsQuery('configuration-versions'),
     returns: ConfigurationVersion,
     needs: reads,
   }),

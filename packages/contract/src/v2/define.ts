@@ -9,7 +9,7 @@ import {
   type RouteHandling,
 } from '../route.ts'
 import { BASE_PATH, DocumentOf, ErrorDocument, PageOf } from './json-api.ts'
-import { pageQuery } from './query.ts'
+import { fieldsQuery, pageQuery, type FieldsQuery } from './query.ts'
 
 export { routes } from '../route.ts'
 
@@ -80,6 +80,13 @@ type ErrorStatus<P extends string, D> =
   | (P extends `${string}:${string}` ? 404 : never)
   | (D extends { readonly errors: infer E } ? keyof E & number : never)
 
+/** Parameters of a kind: those that it states, and the sparse fieldset of the resource it reads. */
+type KindQuery<K extends RouteKind<TProperties>, D> = K['method'] extends 'GET'
+  ? D extends { readonly returns: infer R extends Resource }
+    ? K['query'] & FieldsQuery<R['properties']['type']['const'] & string>
+    : K['query']
+  : K['query']
+
 /** Type of `query`; empty if neither the kind nor the definition has parameters. */
 type QueryPart<Usual extends TProperties, D> = D extends { readonly query: TProperties }
   ? { readonly query: RouteQuery<Usual, D> }
@@ -94,7 +101,7 @@ type BuiltRoute<
   D extends RouteDefinition,
 > = Omit<D, ConsumedField> &
   ParamsOf<P> &
-  QueryPart<K['query'], D> & {
+  QueryPart<KindQuery<K, D>, D> & {
     readonly methods: readonly [K['method']]
     readonly path: `${typeof BASE_PATH}${P}`
     readonly answers: SuccessPart<K, D> & {
@@ -176,6 +183,11 @@ function responseBody(schema: TSchema, { isPaged }: RouteKind<TProperties>): TSc
   return body
 }
 
+/** Returns the parameter that selects the fields of a resource. */
+function sparseFields(schema: TSchema): TProperties {
+  return isResource(schema) ? fieldsQuery(String(schema.properties.type.const)) : {}
+}
+
 function isResource(schema: TSchema): schema is Resource {
   return Type.IsObject(schema) && 'type' in schema.properties && 'attributes' in schema.properties
 }
@@ -196,7 +208,8 @@ export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) 
       description: result,
       ...(returns === undefined ? {} : { schema: responseBody(returns, routeType) }),
     }
-    const properties: TProperties = { ...routeType.query, ...query }
+    const fields = returns !== undefined && routeType.method === 'GET' ? sparseFields(returns) : {}
+    const properties: TProperties = { ...routeType.query, ...query, ...fields }
     const built = {
       ...rest,
       methods: [routeType.method],
@@ -230,7 +243,6 @@ export const update = routeKind({
   method: 'PATCH',
   status: 200,
   result: 'The changed resource.',
-  query: {},
 })
 
 export const remove = routeKind({ method: 'DELETE', status: 204, result: 'Deleted.', query: {} })

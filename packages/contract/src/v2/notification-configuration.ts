@@ -115,7 +115,6 @@ const brokenRule =
 export const notificationConfigurationRoutes = routes('Notifications', {
   listNotificationConfigurations: list('/workspaces/:workspace_id/notification-configurations', {
     summary: 'List the notification configurations of a workspace, oldest first.',
-    query: t.fieldsQuery('notification-configurations'),
     returns: NotificationConfiguration,
     needs: reads,
   }),
@@ -130,7 +129,6 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     '/notification-configurations/:notification_configuration_id',
     {
       summary: 'Show a notification configuration.',
-      query: t.fieldsQuery('notification-configurations'),
       returns: NotificationConfiguration,
       needs: reads,
     },

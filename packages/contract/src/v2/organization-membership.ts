@@ -86,7 +86,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
   }),
   readOrganizationMembership: read('/organization-memberships/:organization_membership_id', {
     summary: 'Show a membership.',
-    query: { ...t.includeQuery(MEMBERSHIP_INCLUDES), ...t.fieldsQuery('organization-memberships') },
+    query: t.includeQuery(MEMBERSHIP_INCLUDES),
     returns: OrganizationMembership,
     errors: { 404: unseen },
     needs: 'The user itself, or any member of the organization.',

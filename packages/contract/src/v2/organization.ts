@@ -142,7 +142,7 @@ export const organizationRoutes = routes('Organizations', {
   }),
   readOrganization: read('/organizations/:organization_name', {
     summary: 'Show an organization.',
-    query: { ...t.includeQuery(ORGANIZATION_INCLUDES), ...t.fieldsQuery('organizations') },
+    query: t.includeQuery(ORGANIZATION_INCLUDES),
     returns: Organization,
     needs: 'Any member of the organization.',
   }),
@@ -159,7 +159,6 @@ export const organizationRoutes = routes('Organizations', {
   }),
   readEntitlementSet: read('/organizations/:organization_name/entitlement-set', {
     summary: 'Show what an organization may use.',
-    query: t.fieldsQuery('entitlement-sets'),
     returns: EntitlementSet,
     needs: 'Any member of the organization.',
   }),

@@ -63,7 +63,7 @@ export const policyCheckRoutes = routes('Policy checks', {
   }),
   readPolicyCheck: read('/policy-checks/:policy_check_id', {
     summary: 'Show a policy check.',
-    query: { ...t.includeQuery(POLICY_CHECK_INCLUDES), ...t.fieldsQuery('policy-checks') },
+    query: t.includeQuery(POLICY_CHECK_INCLUDES),
     returns: PolicyCheck,
     needs: readers,
   }),

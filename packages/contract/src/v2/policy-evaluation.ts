@@ -112,13 +112,11 @@ const readers = 'Permission to read the runs of the workspace.'
 export const policyEvaluationRoutes = routes('Policy evaluations', {
   listPolicyEvaluations: list('/task-stages/:task_stage_id/policy-evaluations', {
     summary: 'List the policy evaluations of a task stage.',
-    query: { ...t.fieldsQuery('policy-evaluations') },
     returns: PolicyEvaluation,
     needs: readers,
   }),
   readPolicyEvaluation: read('/policy-evaluations/:policy_evaluation_id', {
     summary: 'Show a policy evaluation.',
-    query: t.fieldsQuery('policy-evaluations'),
     returns: PolicyEvaluation,
     needs: readers,
   }),
@@ -130,14 +128,12 @@ export const policyEvaluationRoutes = routes('Policy evaluations', {
       ...t.indexedQuery('filter[', '][enforcementLevel]', t.OneOf(['advisory', 'mandatory'])),
       // Levels spelled like the members of an outcome.
       ...t.indexedQuery('filter[', '][enforcement_level]', t.OneOf(['advisory', 'mandatory'])),
-      ...t.fieldsQuery('policy-set-outcomes'),
     },
     returns: PolicySetOutcome,
     needs: readers,
   }),
   readPolicySetOutcome: read('/policy-set-outcomes/:policy_set_outcome_id', {
     summary: 'Show what one policy set said.',
-    query: t.fieldsQuery('policy-set-outcomes'),
     returns: PolicySetOutcome,
     errors: { 404: 'Outcome not found, or not visible to the caller.' },
     needs: readers,

@@ -52,7 +52,6 @@ const brokenRule = 'A rule on an attribute is broken, or the key is taken.'
 export const policySetParameterRoutes = routes('Policy set parameters', {
   listPolicySetParameters: list('/policy-sets/:policy_set_id/parameters', {
     summary: 'List the parameters of a policy set.',
-    query: { ...t.fieldsQuery('vars') },
     returns: PolicySetParameter,
     needs: readers,
   }),
@@ -65,7 +64,6 @@ export const policySetParameterRoutes = routes('Policy set parameters', {
   }),
   readPolicySetParameter: read('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Show a parameter of a policy set.',
-    query: t.fieldsQuery('vars'),
     returns: PolicySetParameter,
     errors: { 404: noParameter },
     needs: readers,

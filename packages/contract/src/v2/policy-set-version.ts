@@ -66,7 +66,6 @@ const archive = {
 export const policySetVersionRoutes = routes('Policy set versions', {
   listPolicySetVersions: list('/policy-sets/:policy_set_id/versions', {
     summary: 'List the versions of a policy set, newest first.',
-    query: { ...t.fieldsQuery('policy-set-versions') },
     returns: PolicySetVersion,
     needs: readers,
   }),
@@ -79,7 +78,6 @@ export const policySetVersionRoutes = routes('Policy set versions', {
   }),
   readPolicySetVersion: read('/policy-set-versions/:policy_set_version_id', {
     summary: 'Show a version of a policy set.',
-    query: t.fieldsQuery('policy-set-versions'),
     returns: PolicySetVersion,
     needs: readers,
   }),

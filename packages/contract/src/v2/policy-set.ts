@@ -141,7 +141,6 @@ export const policySetRoutes = routes('Policy sets', {
       'filter[kind]': t.Optional(t.OneOf(POLICY_KINDS)),
       'filter[versioned]': t.Optional(t.Boolean()),
       ...t.includeQuery(POLICY_SET_INCLUDES),
-      ...t.fieldsQuery('policy-sets'),
     },
     returns: PolicySet,
     needs: readers,
@@ -155,7 +154,7 @@ export const policySetRoutes = routes('Policy sets', {
   }),
   readPolicySet: read('/policy-sets/:policy_set_id', {
     summary: 'Show a policy set.',
-    query: { ...t.includeQuery(POLICY_SET_INCLUDES), ...t.fieldsQuery('policy-sets') },
+    query: t.includeQuery(POLICY_SET_INCLUDES),
     returns: PolicySet,
     needs: readers,
   }),

@@ -139,7 +139,7 @@ export const projectRoutes = routes('Projects', {
   }),
   readProject: read('/projects/:project_id', {
     summary: 'Show a project.',
-    query: { ...t.includeQuery(PROJECT_INCLUDES), ...t.fieldsQuery('projects') },
+    query: t.includeQuery(PROJECT_INCLUDES),
     returns: Project,
     needs: 'Read access to the project.',
   }),

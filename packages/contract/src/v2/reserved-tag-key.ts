@@ -42,7 +42,6 @@ const brokenKey = 'The key breaks its rules or is taken.'
 export const reservedTagKeyRoutes = routes('Reserved tag keys', {
   listReservedTagKeys: list('/organizations/:organization_name/reserved-tag-keys', {
     summary: 'List the reserved tag keys of an organization.',
-    query: { ...t.fieldsQuery('reserved-tag-keys') },
     returns: ReservedTagKey,
     needs: 'Any member of the organization.',
   }),

@@ -26,7 +26,6 @@ const readers = 'Permission to read the runs of the workspace.'
 export const runApplyRoutes = routes('Runs', {
   readApply: read('/applies/:apply_id', {
     summary: 'Show the apply of a run.',
-    query: t.fieldsQuery('applies'),
     returns: RunApply,
     needs: readers,
   }),

@@ -61,7 +61,6 @@ export const PlanExport = t.Named('PlanExport', {
 export const runPlanRoutes = routes('Runs', {
   readPlan: read('/plans/:plan_id', {
     summary: 'Show the plan of a run.',
-    query: t.fieldsQuery('plans'),
     returns: RunPlan,
     needs: 'Permission to read the runs of the workspace.',
   }),

@@ -166,7 +166,6 @@ export const stateVersionRoutes = routes('State versions', {
       'filter[organization][name]': t.String(),
       'filter[status]': t.Optional(t.OneOf(STATE_VERSION_STATUSES)),
       ...t.includeQuery(STATE_VERSION_INCLUDES),
-      ...t.fieldsQuery('state-versions'),
     },
     returns: StateVersion,
     errors: {
@@ -217,7 +216,6 @@ export const stateVersionRoutes = routes('State versions', {
   }),
   readStateVersionOutput: read('/state-version-outputs/:state_version_output_id', {
     summary: 'Show an output with its value, also when it is sensitive.',
-    query: t.fieldsQuery('state-version-outputs'),
     returns: StateVersionOutput,
     needs: readsOutputs,
   }),

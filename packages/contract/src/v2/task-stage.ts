@@ -41,13 +41,13 @@ const readers = 'Permission to read the runs of the workspace.'
 export const taskStageRoutes = routes('Policy evaluations', {
   listTaskStages: list('/runs/:run_id/task-stages', {
     summary: 'List the task stages of a run.',
-    query: { ...t.includeQuery(TASK_STAGE_INCLUDES), ...t.fieldsQuery('task-stages') },
+    query: t.includeQuery(TASK_STAGE_INCLUDES),
     returns: TaskStage,
     needs: readers,
   }),
   readTaskStage: read('/task-stages/:task_stage_id', {
     summary: 'Show a task stage.',
-    query: { ...t.includeQuery(TASK_STAGE_INCLUDES), ...t.fieldsQuery('task-stages') },
+    query: t.includeQuery(TASK_STAGE_INCLUDES),
     returns: TaskStage,
     needs: readers,
   }),

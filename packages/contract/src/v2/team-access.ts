@@ -126,7 +126,7 @@ const noProjectAccess = 'Access not found, or the caller may not manage the team
 const projectAccessRoutes = routes('Team access', {
   listTeamProjectAccesses: list('/team-projects', {
     summary: 'List the team accesses of a project.',
-    query: { 'filter[project][id]': t.String(), ...t.fieldsQuery('team-projects') },
+    query: { 'filter[project][id]': t.String() },
     returns: TeamProjectAccess,
     errors: {
       404: 'Project not found, or the caller may not read its teams.',
@@ -147,7 +147,6 @@ const projectAccessRoutes = routes('Team access', {
   }),
   readTeamProjectAccess: read('/team-projects/:team_project_id', {
     summary: 'Show the access of a team to a project.',
-    query: t.fieldsQuery('team-projects'),
     returns: TeamProjectAccess,
     errors: { 404: 'Access not found, or the caller may not read the teams of the project.' },
     needs: 'Permission to read the teams of the project.',
@@ -175,7 +174,6 @@ const workspaceAccessRoutes = routes('Team access', {
     query: {
       'filter[workspace][id]': t.String(),
       'filter[team][id]': t.Optional(t.String()),
-      ...t.fieldsQuery('team-workspaces'),
     },
     returns: TeamWorkspaceAccess,
     errors: {
@@ -197,7 +195,6 @@ const workspaceAccessRoutes = routes('Team access', {
   }),
   readTeamWorkspaceAccess: read('/team-workspaces/:team_workspace_id', {
     summary: 'Show the access of a team to a workspace.',
-    query: t.fieldsQuery('team-workspaces'),
     returns: TeamWorkspaceAccess,
     errors: { 404: 'Access not found, or the workspace is not visible to the caller.' },
     needs: 'Read access to the workspace.',

@@ -100,7 +100,6 @@ export const teamRoutes = routes('Teams', {
       q: t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
       'filter[names]': t.Optional(t.String({ description: 'Comma-separated whole names.' })),
       ...t.includeQuery(TEAM_INCLUDES),
-      ...t.fieldsQuery('teams'),
     },
     returns: Team,
     needs: 'Any member of the organization; the list holds what the caller may see.',
@@ -114,7 +113,7 @@ export const teamRoutes = routes('Teams', {
   }),
   readTeam: read('/teams/:team_id', {
     summary: 'Show a team.',
-    query: { ...t.includeQuery(TEAM_INCLUDES), ...t.fieldsQuery('teams') },
+    query: t.includeQuery(TEAM_INCLUDES),
     returns: Team,
     needs: 'Any member of the organization; a secret team only for its members and managers.',
   }),

@@ -146,7 +146,6 @@ const teamTokenRoutes = routes('Tokens', {
     query: {
       q: t.Optional(t.String({ description: 'Part of the team name, case ignored.' })),
       sort: t.Optional(t.OneOf(TEAM_TOKEN_SORTS)),
-      ...t.fieldsQuery('authentication-tokens'),
     },
     returns: AuthenticationToken,
     needs: needs,

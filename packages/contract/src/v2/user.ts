@@ -102,7 +102,6 @@ export const userRoutes = routes('Account and users', {
   }),
   readUser: read('/users/:user_id', {
     summary: 'Show a user.',
-    query: t.fieldsQuery('users'),
     returns: User,
     errors: { 404: 'User not found, or shares no organization with the caller.' },
     needs: 'Membership in an organization of the user.',
@@ -111,7 +110,6 @@ export const userRoutes = routes('Account and users', {
     summary: 'List all users of the installation.',
     query: {
       q: t.Optional(t.String({ description: 'Part of username or email, case ignored.' })),
-      ...t.fieldsQuery('users'),
     },
     returns: AdminUser,
     errors: { 404: hidden },

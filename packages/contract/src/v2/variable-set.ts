@@ -199,7 +199,6 @@ export const variableSetRoutes = routes('Variable sets', {
   }),
   readVariableSetVariable: read('/varsets/:variable_set_id/relationships/vars/:set_variable_id', {
     summary: 'Show a variable of a variable set.',
-    query: t.fieldsQuery('vars'),
     returns: VariableSetVariable,
     needs: reads,
   }),

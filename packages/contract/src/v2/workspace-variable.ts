@@ -111,7 +111,6 @@ export const workspaceVariableRoutes = routes('Workspace variables', {
   }),
   readWorkspaceVariable: read('/workspaces/:workspace_id/vars/:variable_id', {
     summary: 'Show a variable of a workspace.',
-    query: t.fieldsQuery('vars'),
     returns: WorkspaceVariable,
     needs: reads,
   }),

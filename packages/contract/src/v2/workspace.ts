@@ -216,7 +216,6 @@ export const workspaceRoutes = routes('Workspaces', {
       ...t.taggedQuery,
       sort: t.Optional(t.OneOf(WORKSPACE_SORTS, 'Newest first when omitted.')),
       ...t.includeQuery(WORKSPACE_INCLUDES),
-      ...t.fieldsQuery('workspaces'),
     },
     returns: Workspace,
     needs: 'Any member of the organization; the list holds what the caller may read.',
