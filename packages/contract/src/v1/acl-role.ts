@@ -24,7 +24,6 @@ export const AclRoleRequest = t.Named('AclRoleRequest', {
 })
 export type AclRoleRequest = t.Input<t.Infer<typeof AclRoleRequest>>
 
-const unknownRole = t.textError('`ACL role not found`')
 const invalidRole = t.textError(
   'The role is invalid, its name taken, or one of its policies unknown.',
 )

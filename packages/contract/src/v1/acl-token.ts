@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { list, remove, blockingRead, write, routes } from './define.ts'
+import { operate, list, remove, blockingRead, write, routes } from './define.ts'
 
 export const TOKEN_TYPES = ['client', 'management'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
@@ -150,9 +150,8 @@ export const aclTokenRoutes = routes('ACL tokens', {
     errors: { 403: '`Permission denied`: the header `X-Service-Token` is not set or unknown.' },
     needs: 'any',
   }),
-  exchangeOneTimeToken: write('/acl/token/onetime/exchange', {
+  exchangeOneTimeToken: operate('/acl/token/onetime/exchange', {
     summary: 'Exchange a one-time token for the token that made it.',
-    growsState: false,
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
     body: OneTimeTokenExchangeRequest,
     returns: t.jsonResponse(

@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { unreplicatedRead, put, read, write, routes } from './define.ts'
+import { operate, unreplicatedRead, put, read, routes } from './define.ts'
 import { StreamFrame } from './client-fs.ts'
 
 export const AgentHealthPart = t.Named('AgentHealthPart', { ok: t.Boolean(), message: t.String() })
@@ -143,10 +143,9 @@ export const agentRoutes = {
       },
       needs: 'agent:write',
     }),
-    joinAgent: write('/agent/join', {
+    joinAgent: operate('/agent/join', {
       summary:
         'Confirm that servers are members of the cluster; servers join through their database.',
-      growsState: false,
       answeredBy: 'self',
       audit: 'none',
       query: { address: t.RepeatedParameter('Address of a server; may be repeated.') },
@@ -157,9 +156,8 @@ export const agentRoutes = {
       errors: { 400: 'No address is given.' },
       needs: 'agent:write',
     }),
-    forceLeaveAgent: write('/agent/force-leave', {
+    forceLeaveAgent: operate('/agent/force-leave', {
       summary: 'Mark a failed server as left, or remove it from the list.',
-      growsState: false,
       answeredBy: 'self',
       audit: 'always',
       query: {

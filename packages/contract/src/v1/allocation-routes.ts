@@ -1,13 +1,5 @@
 import * as t from './shared-schemas.ts'
-import {
-  unreplicatedRead,
-  collectGarbage,
-  list,
-  read,
-  blockingRead,
-  write,
-  routes,
-} from './define.ts'
+import { nodeRead, operate, collectGarbage, list, read, blockingRead, routes } from './define.ts'
 import {
   Allocation,
   AllocationPauseRequest,
@@ -47,9 +39,8 @@ export const allocationRoutes = routes('Allocations', {
     errors: { 404: '`alloc not found`' },
     needs: 'namespace:read-job',
   }),
-  stopAllocation: write('/allocation/:alloc_id/stop', {
+  stopAllocation: operate('/allocation/:alloc_id/stop', {
     summary: 'Stop an allocation and place another in its stead.',
-    growsState: false,
     query: {
       no_shutdown_delay: t.FlagParameter('Skip the shutdown delays of group and tasks.'),
       reschedule: t.FlagParameter('Count it as a rescheduling.'),
@@ -85,9 +76,8 @@ export const allocationRoutes = routes('Allocations', {
     answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     needs: 'namespace:read-job',
   }),
-  signalAllocation: write('/client/allocation/:alloc_id/signal', {
+  signalAllocation: operate('/client/allocation/:alloc_id/signal', {
     summary: 'Send a signal to a task of an allocation, or to all of them.',
-    growsState: false,
     audit: 'always',
     body: AllocationSignalRequest,
     returns: t.jsonResponse(EmptyObject, 'The signal was sent.'),
@@ -95,9 +85,8 @@ export const allocationRoutes = routes('Allocations', {
     errors: { 400: 'The body is empty, the signal unknown, or the task unknown or not running.' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  restartAllocation: write('/client/allocation/:alloc_id/restart', {
+  restartAllocation: operate('/client/allocation/:alloc_id/restart', {
     summary: 'Restart the tasks of an allocation, or one of them, in place.',
-    growsState: false,
     audit: 'always',
     body: AllocationRestartRequest,
     returns: t.jsonResponse(EmptyObject, 'The old processes have ended.'),
@@ -105,9 +94,8 @@ export const allocationRoutes = routes('Allocations', {
     errors: { 400: 'The task is unknown or not running, or the allocation has ended.' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  readAllocationStats: unreplicatedRead('/client/allocation/:alloc_id/stats', {
+  readAllocationStats: nodeRead('/client/allocation/:alloc_id/stats', {
     summary: 'Read what an allocation uses now.',
-    answeredBy: 'leader',
     query: { task: t.TextParameter('Only this task.') },
     returns: t.jsonResponse(AllocationUsage, 'The usage.'),
     answers: { 404: unknownAllocation, 504: t.nodeTimeout },
@@ -115,17 +103,13 @@ export const allocationRoutes = routes('Allocations', {
   }),
   collectAllocation: collectGarbage('/client/allocation/:alloc_id/gc', {
     summary: 'Remove what an ended allocation left on its node.',
-    growsState: false,
-    answeredBy: 'leader',
-    audit: 'always',
     returns: t.emptyResponse('It is removed.'),
     answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     errors: { 400: '`No such allocation on client, or allocation not eligible for GC`' },
     needs: 'namespace:submit-job or namespace:gc-allocation',
   }),
-  readAllocationPause: unreplicatedRead('/client/allocation/:alloc_id/pause', {
+  readAllocationPause: nodeRead('/client/allocation/:alloc_id/pause', {
     summary: 'Read whether the schedule of a task is overridden.',
-    answeredBy: 'leader',
     query: { task: t.String({ description: 'The task.' }) },
     returns: t.jsonResponse(
       AllocationPauseState,
@@ -135,9 +119,8 @@ export const allocationRoutes = routes('Allocations', {
     errors: { 400: 'The task is unknown.' },
     needs: 'namespace:read-job',
   }),
-  pauseAllocation: write('/client/allocation/:alloc_id/pause', {
+  pauseAllocation: operate('/client/allocation/:alloc_id/pause', {
     summary: 'Pause a task of an allocation, run it, or give it back to its schedule.',
-    growsState: false,
     audit: 'always',
     body: AllocationPauseRequest,
     returns: t.emptyResponse('The node has stored it. A process that has to end is being stopped.'),

@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { unreplicatedRead, routes } from './define.ts'
+import { nodeRead, routes } from './define.ts'
 
 export const FileInfo = t.Named('FileInfo', {
   Name: t.String({
@@ -48,9 +48,8 @@ const errors = {
 }
 
 export const clientFsRoutes = routes('Files and logs', {
-  listFiles: unreplicatedRead('/client/fs/ls/:alloc_id', {
+  listFiles: nodeRead('/client/fs/ls/:alloc_id', {
     summary: 'List a directory of an allocation.',
-    answeredBy: 'leader',
     query: { path: t.Optional(t.String({ description: 'The directory.', default: '/' })) },
     returns: t.jsonResponse(
       t.Array(FileInfo),
@@ -59,25 +58,22 @@ export const clientFsRoutes = routes('Files and logs', {
     answers: { ...errors },
     needs: 'namespace:read-fs',
   }),
-  statFile: unreplicatedRead('/client/fs/stat/:alloc_id', {
+  statFile: nodeRead('/client/fs/stat/:alloc_id', {
     summary: 'Read what is known about a file of an allocation.',
-    answeredBy: 'leader',
     query: { path },
     returns: t.jsonResponse(FileInfo, 'The file.'),
     answers: { ...errors },
     needs: 'namespace:read-fs',
   }),
-  readFile: unreplicatedRead('/client/fs/cat/:alloc_id', {
+  readFile: nodeRead('/client/fs/cat/:alloc_id', {
     summary: 'Read a file of an allocation.',
-    answeredBy: 'leader',
     query: { path },
     returns: t.binaryResponse('The bytes of the file.'),
     answers: { ...errors },
     needs: 'namespace:read-fs',
   }),
-  readFileAt: unreplicatedRead('/client/fs/readat/:alloc_id', {
+  readFileAt: nodeRead('/client/fs/readat/:alloc_id', {
     summary: 'Read a part of a file of an allocation.',
-    answeredBy: 'leader',
     query: {
       path,
       offset: t.Integer({ description: 'The first byte.', minimum: 0 }),
@@ -87,18 +83,16 @@ export const clientFsRoutes = routes('Files and logs', {
     answers: { ...errors },
     needs: 'namespace:read-fs',
   }),
-  streamFile: unreplicatedRead('/client/fs/stream/:alloc_id', {
+  streamFile: nodeRead('/client/fs/stream/:alloc_id', {
     summary: 'Follow a file of an allocation.',
-    answeredBy: 'leader',
     streams: true,
     query: { path, offset, origin, follow: t.FlagParameter('Stay until the caller leaves.', true) },
     returns: t.jsonResponse(StreamFrame, 'Frames, one after the other.'),
     answers: { ...errors },
     needs: 'namespace:read-fs',
   }),
-  streamLogs: unreplicatedRead('/client/fs/logs/:alloc_id', {
+  streamLogs: nodeRead('/client/fs/logs/:alloc_id', {
     summary: 'Read or follow the output of a task.',
-    answeredBy: 'leader',
     streams: true,
     query: {
       task: t.String({ description: 'The task.' }),
@@ -112,9 +106,8 @@ export const clientFsRoutes = routes('Files and logs', {
     answers: { ...errors },
     needs: 'namespace:read-logs or namespace:read-fs',
   }),
-  streamJobLogs: unreplicatedRead('/job/:job_id/logs', {
+  streamJobLogs: nodeRead('/job/:job_id/logs', {
     summary: 'Read or follow the output of all allocations of a job, line by line.',
-    answeredBy: 'leader',
     streams: true,
     query: {
       task: t.TextParameter('Only this task; all of them when empty.'),

@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { unreplicatedRead, collectGarbage, put, routes } from './define.ts'
+import { nodeRead, collectGarbage, put, routes } from './define.ts'
 
 export const MemoryUsage = t.Named('MemoryUsage', 'In bytes.', {
   RSS: t.Integer(),
@@ -129,18 +129,16 @@ const nodeQuery = {
 const noNode = t.textError('`No local Node and node_id not provided`')
 
 export const clientStatsRoutes = routes('Nodes', {
-  readClientStats: unreplicatedRead('/client/stats', {
+  readClientStats: nodeRead('/client/stats', {
     summary: 'Read what a node uses now.',
-    answeredBy: 'leader',
     query: nodeQuery,
     returns: t.jsonResponse(HostUsage, 'The usage.'),
     answers: { 400: noNode, 504: t.nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
-  readNodeMeta: unreplicatedRead('/client/metadata', {
+  readNodeMeta: nodeRead('/client/metadata', {
     summary: 'Read the metadata of a node.',
-    answeredBy: 'leader',
     query: nodeQuery,
     returns: t.jsonResponse(NodeMeta, 'The metadata.'),
     answers: { 400: noNode, 504: t.nodeTimeout },
@@ -164,9 +162,6 @@ export const clientStatsRoutes = routes('Nodes', {
   }),
   collectClient: collectGarbage('/client/gc', {
     summary: 'Remove what ended allocations left on a node.',
-    growsState: false,
-    answeredBy: 'leader',
-    audit: 'always',
     query: nodeQuery,
     returns: t.emptyResponse('It is removed.'),
     answers: { 400: noNode, 504: t.nodeTimeout },

@@ -40,6 +40,7 @@ interface RouteKind<Q extends TProperties> {
   readonly methods: readonly Method[]
   readonly query: Q
   readonly blocking?: boolean
+  readonly handling?: Partial<RouteHandling>
 }
 
 type ConsumedField = 'query' | 'returns' | 'answers' | 'errors' | 'acceptsUnknown'
@@ -161,6 +162,7 @@ function routeKind<const K extends RouteKind<TProperties>>(routeType: K) {
     }: RouteDefinition = definition
     const ownErrors = Object.entries({ ...pathErrorsOf(path, definition), ...errors })
     const built = {
+      ...routeType.handling,
       ...rest,
       methods: routeType.methods,
       path: `${V1_ROOT}${path}`,
@@ -201,6 +203,13 @@ export const read = routeKind({ methods: GET, query: { ...common, ...consistency
 /** A read of data that only a node or one server has, so that no other server can respond. */
 export const unreplicatedRead = routeKind({ methods: GET, query: common })
 
+/** A read of data that only a node has; the leader forwards it to the node. */
+export const nodeRead = routeKind({
+  methods: GET,
+  query: common,
+  handling: { answeredBy: 'leader' },
+})
+
 /** A read with its parameters in the body; POST and PUT are equivalent. */
 export const readByBody = routeKind({
   methods: ['POST', 'PUT'],
@@ -217,6 +226,13 @@ export const blockingReadByBody = routeKind({
 /** A write; POST and PUT are equivalent. */
 export const write = routeKind({ methods: ['POST', 'PUT'], query: common })
 
+/** A write that acts on what exists and adds nothing to the state. */
+export const operate = routeKind({
+  methods: ['POST', 'PUT'],
+  query: common,
+  handling: { growsState: false },
+})
+
 /** A write on a path whose documentation prefers PUT. */
 export const put = routeKind({ methods: ['PUT', 'POST'], query: common })
 
@@ -226,4 +242,8 @@ export const remove = routeKind({ methods: ['DELETE'], query: common })
 export const putOnly = routeKind({ methods: ['PUT'], query: common })
 
 /** Garbage collection on a node. Older clients request it with GET. */
-export const collectGarbage = routeKind({ methods: ['PUT', 'POST', 'GET'], query: common })
+export const collectGarbage = routeKind({
+  methods: ['PUT', 'POST', 'GET'],
+  query: common,
+  handling: { growsState: false, answeredBy: 'leader', audit: 'always' },
+})

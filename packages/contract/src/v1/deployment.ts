@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { list, blockingRead, write, routes } from './define.ts'
+import { operate, list, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
 import { versionOrigin } from './version-origin.ts'
 
@@ -107,40 +107,35 @@ export const deploymentRoutes = routes('Deployments', {
     returns: t.jsonResponse(t.Array(AllocationStub), 'The allocations.'),
     needs: 'namespace:read-job',
   }),
-  failDeployment: write('/deployment/fail/:deployment_id', {
+  failDeployment: operate('/deployment/fail/:deployment_id', {
     summary: 'Mark a deployment as failed.',
-    growsState: false,
     returns: changed,
     errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:fail-deployment',
   }),
-  pauseDeployment: write('/deployment/pause/:deployment_id', {
+  pauseDeployment: operate('/deployment/pause/:deployment_id', {
     summary: 'Pause a deployment, or let it go on.',
-    growsState: false,
     body: DeploymentPauseRequest,
     returns: changed,
     errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:pause-deployment',
   }),
-  promoteDeployment: write('/deployment/promote/:deployment_id', {
+  promoteDeployment: operate('/deployment/promote/:deployment_id', {
     summary: 'Promote the canaries of a deployment.',
-    growsState: false,
     body: DeploymentPromoteRequest,
     returns: changed,
     errors: { 400: 'The deployment has ended, or a group has too few healthy canaries.' },
     needs: 'namespace:submit-job or namespace:promote-deployment',
   }),
-  setDeploymentHealth: write('/deployment/allocation-health/:deployment_id', {
+  setDeploymentHealth: operate('/deployment/allocation-health/:deployment_id', {
     summary: 'Set the health of allocations of a deployment.',
-    growsState: false,
     body: DeploymentHealthRequest,
     returns: changed,
     errors: { 400: 'The deployment has ended, or an allocation is unknown to it.' },
     needs: 'namespace:submit-job or namespace:set-alloc-health-deployment',
   }),
-  unblockDeployment: write('/deployment/unblock/:deployment_id', {
+  unblockDeployment: operate('/deployment/unblock/:deployment_id', {
     summary: 'Let a deployment of a multi-region job go on.',
-    growsState: false,
     body: DeploymentUnblockRequest,
     returns: changed,
     errors: { 400: ENDED },

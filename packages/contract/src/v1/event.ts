@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { unreplicatedRead, routes } from './define.ts'
+import { nodeRead, routes } from './define.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'
@@ -216,9 +216,8 @@ export const EventLine = t.Named('EventLine', 'The events of one commit; `{}` is
 export type EventLine = t.Infer<typeof EventLine>
 
 export const eventRoutes = routes('Event stream', {
-  streamEvents: unreplicatedRead('/event/stream', {
+  streamEvents: nodeRead('/event/stream', {
     summary: 'Follow the changes of the system, one JSON object on each line.',
-    answeredBy: 'leader',
     streams: true,
     query: {
       index: t.Optional(

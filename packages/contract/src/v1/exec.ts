@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { unreplicatedRead, routes } from './define.ts'
+import { nodeRead, routes } from './define.ts'
 
 /** The version that the first frame must name. */
 export const EXEC_HANDSHAKE_VERSION = 1
@@ -50,9 +50,8 @@ const responses = {
 
 export const execRoutes = {
   ...routes('Allocations', {
-    execAllocation: unreplicatedRead('/client/allocation/:alloc_id/exec', {
+    execAllocation: nodeRead('/client/allocation/:alloc_id/exec', {
       summary: 'Run a command inside an allocation, over a WebSocket.',
-      answeredBy: 'leader',
       audit: 'before',
       streams: true,
       query: {
@@ -68,9 +67,8 @@ export const execRoutes = {
     }),
   }),
   ...routes('Jobs', {
-    runJobAction: unreplicatedRead('/job/:job_id/action', {
+    runJobAction: nodeRead('/job/:job_id/action', {
       summary: 'Run a named command of a job inside one of its allocations, over a WebSocket.',
-      answeredBy: 'leader',
       audit: 'before',
       streams: true,
       query: {

@@ -110,7 +110,6 @@ export const VolumePlugin = t.Named('VolumePlugin', {
 export type VolumePlugin = t.Infer<typeof VolumePlugin>
 
 const type = t.TextParameter('`host`, or `csi`, of which there are none.')
-const unknownVolume = t.textError('`host volume not found`')
 const nodeRefusals = {
   404: t.textError('The volume that is changed or its node is unknown.'),
   504: t.nodeTimeout,

@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { remove, write, routes } from './define.ts'
+import { operate, remove, write, routes } from './define.ts'
 import {
   JobDispatchRequest,
   JobEvaluateRequest,
@@ -130,9 +130,8 @@ export const jobWriteRoutes = routes('Jobs', {
     },
     needs: `namespace:submit-job or namespace:revert-job; ${submitNeeds}`,
   }),
-  setJobStability: write('/job/:job_id/stable', {
+  setJobStability: operate('/job/:job_id/stable', {
     summary: 'Mark a version of a job as stable, or as not stable.',
-    growsState: false,
     body: JobStabilityRequest,
     returns: t.jsonResponse(JobStabilityResponse, 'The version is marked.'),
     errors: {
@@ -148,9 +147,8 @@ export const jobWriteRoutes = routes('Jobs', {
     errors: { 400: 'The body names another job, or the job is periodic or parameterized.' },
     needs: 'namespace:submit-job or namespace:evaluate-job',
   }),
-  releaseJob: write('/job/:job_id/release', {
+  releaseJob: operate('/job/:job_id/release', {
     summary: 'Release a job from quarantine, and evaluate it.',
-    growsState: false,
     returns: t.jsonResponse(
       JobWriteResponse,
       'The job may be placed again; an evaluation was made.',
@@ -158,9 +156,8 @@ export const jobWriteRoutes = routes('Jobs', {
     errors: { 400: 'The job is not quarantined, and its placements are not delayed.' },
     needs: 'namespace:submit-job',
   }),
-  planJob: write('/job/:job_id/plan', {
+  planJob: operate('/job/:job_id/plan', {
     summary: 'Say what registering a job would do, without doing it.',
-    growsState: false,
     region: 'body',
     cost: 8,
     body: JobPlanRequest,
@@ -177,9 +174,8 @@ export const jobWriteRoutes = routes('Jobs', {
     errors: { 400: 'The job is not periodic, is stopped or is disabled.' },
     needs: 'namespace:dispatch-job, namespace:submit-job or namespace:force-periodic-job',
   }),
-  scaleJob: write('/job/:job_id/scale', {
+  scaleJob: operate('/job/:job_id/scale', {
     summary: 'Change the count of a group, or record why it cannot be changed.',
-    growsState: false,
     cost: 4,
     body: JobScaleRequest,
     returns: t.jsonResponse(JobScaleResponse, 'The count is changed, or the event recorded.'),

@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { list, remove, write, routes } from './define.ts'
+import { operate, list, remove, write, routes } from './define.ts'
 import { NodeUpdateResponse } from './node.ts'
 
 const joinTokenFields = {
@@ -120,9 +120,8 @@ export const nodeAdmissionRoutes = routes('Nodes', {
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
-  revokeNode: write('/node/:node_id/revoke', {
+  revokeNode: operate('/node/:node_id/revoke', {
     summary: 'Shut a node out: close its connections, replace its allocations, refuse its id.',
-    growsState: false,
     body: NodeRevokeRequest,
     returns: t.jsonResponse(
       NodeUpdateResponse,

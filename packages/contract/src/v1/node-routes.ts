@@ -1,5 +1,5 @@
 import * as t from './shared-schemas.ts'
-import { list, blockingRead, write, routes } from './define.ts'
+import { operate, list, blockingRead, routes } from './define.ts'
 import { Allocation } from './allocation.ts'
 import {
   Node,
@@ -34,31 +34,27 @@ export const nodeRoutes = routes('Nodes', {
     acceptsUnknown: true,
     needs: 'node:read; each allocation namespace:read-job',
   }),
-  evaluateNode: write('/node/:node_id/evaluate', {
+  evaluateNode: operate('/node/:node_id/evaluate', {
     summary: 'Run the scheduling logic again for the jobs of a node.',
-    growsState: false,
     returns: t.jsonResponse(NodeEvaluateResponse, 'Evaluations were made.'),
     needs: 'node:write',
   }),
-  drainNode: write('/node/:node_id/drain', {
+  drainNode: operate('/node/:node_id/drain', {
     summary: 'Move the allocations off a node, or end that.',
-    growsState: false,
     body: NodeDrainRequest,
     returns: t.jsonResponse(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
     needs: 'node:write',
   }),
-  setNodeEligibility: write('/node/:node_id/eligibility', {
+  setNodeEligibility: operate('/node/:node_id/eligibility', {
     summary: 'Say whether a node takes new allocations.',
-    growsState: false,
     body: NodeEligibilityRequest,
     returns: t.jsonResponse(NodeUpdateResponse, 'The node follows.'),
 
     errors: { 400: 'The value is unknown, or the node is draining.' },
     needs: 'node:write',
   }),
-  purgeNode: write('/node/:node_id/purge', {
+  purgeNode: operate('/node/:node_id/purge', {
     summary: 'Forget a node.',
-    growsState: false,
     returns: t.jsonResponse(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
     needs: 'node:write',
   }),

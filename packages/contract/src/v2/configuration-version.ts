@@ -39,17 +39,13 @@ export const ConfigurationVersion = t.ResourceOf('ConfigurationVersion', 'config
 })
 export type ConfigurationVersion = t.Infer<typeof ConfigurationVersion>
 
-export const ConfigurationVersionCreateRequest = t.RequestOf(
+export const ConfigurationVersionCreateRequest = t.UpdateRequestOf(
   'ConfigurationVersionCreateRequest',
   'configuration-versions',
   {
-    attributes: t.Optional(
-      t.Object({
-        'auto-queue-runs': t.Optional(t.Boolean({ default: true })),
-        speculative: t.Optional(t.Boolean({ default: false })),
-        provisional: t.Optional(t.Boolean({ default: false })),
-      }),
-    ),
+    'auto-queue-runs': t.Boolean({ default: true }),
+    speculative: t.Boolean({ default: false }),
+    provisional: t.Boolean({ default: false }),
   },
 )
 export type ConfigurationVersionCreateRequest = t.Infer<typeof ConfigurationVersionCreateRequest>

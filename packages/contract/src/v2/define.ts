@@ -243,6 +243,7 @@ export const update = routeKind({
   method: 'PATCH',
   status: 200,
   result: 'The changed resource.',
+  query: {},
 })
 
 export const remove = routeKind({ method: 'DELETE', status: 204, result: 'Deleted.', query: {} })

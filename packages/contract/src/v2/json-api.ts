@@ -256,6 +256,15 @@ export function RequestOf<const T extends string, M extends TProperties>(
   return Named($id, { data: Type.Object(data) })
 }
 
+/** The document of a request that changes a resource: omitted attributes are unchanged. */
+export function UpdateRequestOf<const T extends string, P extends TProperties>(
+  $id: string,
+  type: T,
+  attributes: P,
+) {
+  return RequestOf($id, type, { attributes: Type.Optional(Type.Partial(Type.Object(attributes))) })
+}
+
 /** `{ data: [{ type, id }] }`: adds or removes members of a relationship. */
 export function MembersRequestOf<const T extends string>(
   $id: string,

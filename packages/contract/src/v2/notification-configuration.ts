@@ -87,18 +87,10 @@ export type NotificationConfigurationCreateRequest = t.Infer<
   typeof NotificationConfigurationCreateRequest
 >
 
-export const NotificationConfigurationUpdateRequest = t.RequestOf(
+export const NotificationConfigurationUpdateRequest = t.UpdateRequestOf(
   'NotificationConfigurationUpdateRequest',
   'notification-configurations',
-  {
-    attributes: t.Optional(
-      t.Object({
-        name: t.Optional(t.TeamName('Shown in lists.')),
-        url: t.Optional(url),
-        ...writable,
-      }),
-    ),
-  },
+  { name: t.TeamName('Shown in lists.'), url, ...writable },
 )
 export type NotificationConfigurationUpdateRequest = t.Infer<
   typeof NotificationConfigurationUpdateRequest

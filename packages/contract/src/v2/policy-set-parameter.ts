@@ -32,14 +32,10 @@ export const PolicySetParameterCreateRequest = t.RequestOf(
 )
 export type PolicySetParameterCreateRequest = t.Infer<typeof PolicySetParameterCreateRequest>
 
-export const PolicySetParameterUpdateRequest = t.RequestOf(
+export const PolicySetParameterUpdateRequest = t.UpdateRequestOf(
   'PolicySetParameterUpdateRequest',
   'vars',
-  {
-    attributes: t.Optional(
-      t.Object({ key: t.Optional(key), category: t.Optional(category), ...writable }),
-    ),
-  },
+  { key, category, ...writable },
 )
 export type PolicySetParameterUpdateRequest = t.Infer<typeof PolicySetParameterUpdateRequest>
 

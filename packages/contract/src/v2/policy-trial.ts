@@ -54,22 +54,14 @@ export type PolicyTrial = t.Infer<typeof PolicyTrial>
 /** Subjects of a replay: uploaded plans, and job versions or denied submissions. */
 export const REPLAY_SUBJECTS = ['runs', 'jobs'] as const
 
-export const PolicyReplayRequest = t.RequestOf('PolicyReplayRequest', 'policy-replays', {
-  attributes: t.Optional(
-    t.Object({
-      ...changed,
-      subjects: t.Optional(t.Array(t.OneOf(REPLAY_SUBJECTS), { maxItems: 2 })),
-      limit: t.Optional(
-        t.Integer({ minimum: 1, maximum: REPLAY_PAGE_MAX, default: REPLAY_PAGE_DEFAULT }),
-      ),
-      cursor: t.Optional(
-        t.Nullable(
-          t.String({
-            maxLength: LINE_LENGTH_MAX,
-            description: '`next-cursor` of the page before; the newest first when omitted.',
-          }),
-        ),
-      ),
+export const PolicyReplayRequest = t.UpdateRequestOf('PolicyReplayRequest', 'policy-replays', {
+  ...changed,
+  subjects: t.Array(t.OneOf(REPLAY_SUBJECTS), { maxItems: 2 }),
+  limit: t.Integer({ minimum: 1, maximum: REPLAY_PAGE_MAX, default: REPLAY_PAGE_DEFAULT }),
+  cursor: t.Nullable(
+    t.String({
+      maxLength: LINE_LENGTH_MAX,
+      description: '`next-cursor` of the page before; the newest first when omitted.',
     }),
   ),
 })

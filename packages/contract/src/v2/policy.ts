@@ -127,10 +127,10 @@ export const RunPolicyCreateRequest = t.RequestOf('RunPolicyCreateRequest', 'pol
 export type RunPolicyCreateRequest = t.Infer<typeof RunPolicyCreateRequest>
 
 /** Update of a policy. Name and kind are accepted only if unchanged. */
-export const RunPolicyUpdateRequest = t.RequestOf('RunPolicyUpdateRequest', 'policies', {
-  attributes: t.Optional(
-    t.Object({ name: t.Optional(t.String()), kind: t.Optional(t.String()), ...writable }),
-  ),
+export const RunPolicyUpdateRequest = t.UpdateRequestOf('RunPolicyUpdateRequest', 'policies', {
+  name: t.String(),
+  kind: t.String(),
+  ...writable,
 })
 export type RunPolicyUpdateRequest = t.Infer<typeof RunPolicyUpdateRequest>
 

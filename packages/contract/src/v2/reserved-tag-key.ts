@@ -25,14 +25,10 @@ export const ReservedTagKeyCreateRequest = t.RequestOf(
 )
 export type ReservedTagKeyCreateRequest = t.Infer<typeof ReservedTagKeyCreateRequest>
 
-export const ReservedTagKeyUpdateRequest = t.RequestOf(
+export const ReservedTagKeyUpdateRequest = t.UpdateRequestOf(
   'ReservedTagKeyUpdateRequest',
   'reserved-tag-keys',
-  {
-    attributes: t.Optional(
-      t.Object({ key: t.Optional(t.ReservedKey()), 'disable-overrides': disableOverrides }),
-    ),
-  },
+  { key: t.ReservedKey(), 'disable-overrides': disableOverrides },
 )
 export type ReservedTagKeyUpdateRequest = t.Infer<typeof ReservedTagKeyUpdateRequest>
 

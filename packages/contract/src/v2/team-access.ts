@@ -72,14 +72,10 @@ export const TeamProjectAccessCreateRequest = t.RequestOf(
 )
 export type TeamProjectAccessCreateRequest = t.Infer<typeof TeamProjectAccessCreateRequest>
 
-export const TeamProjectAccessUpdateRequest = t.RequestOf(
+export const TeamProjectAccessUpdateRequest = t.UpdateRequestOf(
   'TeamProjectAccessUpdateRequest',
   'team-projects',
-  {
-    attributes: t.Optional(
-      t.Object({ access: t.Optional(t.OneOf(PROJECT_ACCESS_LEVELS)), ...customProjectAccess }),
-    ),
-  },
+  { access: t.OneOf(PROJECT_ACCESS_LEVELS), ...customProjectAccess },
 )
 export type TeamProjectAccessUpdateRequest = t.Infer<typeof TeamProjectAccessUpdateRequest>
 
@@ -106,14 +102,10 @@ export const TeamWorkspaceAccessCreateRequest = t.RequestOf(
 )
 export type TeamWorkspaceAccessCreateRequest = t.Infer<typeof TeamWorkspaceAccessCreateRequest>
 
-export const TeamWorkspaceAccessUpdateRequest = t.RequestOf(
+export const TeamWorkspaceAccessUpdateRequest = t.UpdateRequestOf(
   'TeamWorkspaceAccessUpdateRequest',
   'team-workspaces',
-  {
-    attributes: t.Optional(
-      t.Partial(t.Object({ access: t.OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess })),
-    ),
-  },
+  { access: t.OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess },
 )
 export type TeamWorkspaceAccessUpdateRequest = t.Infer<typeof TeamWorkspaceAccessUpdateRequest>
 

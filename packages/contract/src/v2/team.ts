@@ -71,10 +71,9 @@ export const TeamCreateRequest = t.RequestOf('TeamCreateRequest', 'teams', {
 })
 export type TeamCreateRequest = t.Infer<typeof TeamCreateRequest>
 
-export const TeamUpdateRequest = t.RequestOf('TeamUpdateRequest', 'teams', {
-  attributes: t.Optional(
-    t.Object({ name: t.Optional(t.TeamName('Unique in the organization.')), ...writable }),
-  ),
+export const TeamUpdateRequest = t.UpdateRequestOf('TeamUpdateRequest', 'teams', {
+  name: t.TeamName('Unique in the organization.'),
+  ...writable,
 })
 export type TeamUpdateRequest = t.Infer<typeof TeamUpdateRequest>
 

@@ -58,10 +58,9 @@ const NEW_USERNAME =
   'Unique everywhere, case ignored. `administrator` and names that begin with `api-org-` or ' +
   '`api-team_` are reserved.'
 
-export const AccountUpdateRequest = t.RequestOf('AccountUpdateRequest', 'users', {
-  attributes: t.Optional(
-    t.Object({ username: t.Optional(t.Name(NEW_USERNAME)), email: t.Optional(t.Email()) }),
-  ),
+export const AccountUpdateRequest = t.UpdateRequestOf('AccountUpdateRequest', 'users', {
+  username: t.Name(NEW_USERNAME),
+  email: t.Email(),
 })
 export type AccountUpdateRequest = t.Infer<typeof AccountUpdateRequest>
 

@@ -53,18 +53,10 @@ export const WorkspaceVariableCreateRequest = t.RequestOf(
 )
 export type WorkspaceVariableCreateRequest = t.Infer<typeof WorkspaceVariableCreateRequest>
 
-export const WorkspaceVariableUpdateRequest = t.RequestOf(
+export const WorkspaceVariableUpdateRequest = t.UpdateRequestOf(
   'WorkspaceVariableUpdateRequest',
   'vars',
-  {
-    attributes: t.Optional(
-      t.Object({
-        key: t.Optional(key),
-        category: t.Optional(t.OneOf(VARIABLE_CATEGORIES)),
-        ...writable,
-      }),
-    ),
-  },
+  { key, category: t.OneOf(VARIABLE_CATEGORIES), ...writable },
 )
 export type WorkspaceVariableUpdateRequest = t.Infer<typeof WorkspaceVariableUpdateRequest>
 
