@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { list, read, routes } from './define.ts'
-import { jsonResponse } from './answers.ts'
 import { AUDIT_ACTOR_TYPES } from '../v1/audit.ts'
 
 /** One write in an organization, or the refusal of one. The same record as `/v1/audit` shows. */
@@ -83,7 +82,7 @@ export const auditTrailRoutes = routes('Audit trail', {
       'List the successful writes in the organization of the token as plain JSON, newest first.',
     query: { ...t.pageQuery, since: TimeText('Not before this time (RFC 3339).') },
     answers: {
-      200: { ...jsonResponse('One page.', AuditEventPage), contentType: 'application/json' },
+      200: { ...t.jsonResponse('One page.', AuditEventPage), contentType: 'application/json' },
     },
     errors: { 404: 'The token belongs to no organization.' },
     needs: 'The organization token, or an audit trail token.',

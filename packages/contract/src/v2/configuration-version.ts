@@ -1,7 +1,5 @@
 import * as t from './json-api.ts'
-import { emptyResponse, binaryResponse } from './answers.ts'
 import { action, create, list, read, upload, routes } from './define.ts'
-import { CONFIGURATION_BYTES_MAX } from './limits.ts'
 
 /** The parameter of paths that holds the key of an upload: a secret, in no log and no record. */
 export const UPLOAD_KEY_PARAM = 'upload_key'
@@ -72,20 +70,20 @@ export const configurationVersionRoutes = routes('Configuration versions', {
   }),
   downloadConfigurationVersion: read('/configuration-versions/:configuration_version_id/download', {
     summary: 'Download the archive of a configuration version as it was uploaded.',
-    answers: { 200: binaryResponse('The archive.') },
+    answers: { 200: t.binaryResponse('The archive.') },
     errors: { 409: 'The archive was not uploaded, or is not kept any more.' },
     needs: plans,
   }),
   uploadConfigurationVersion: upload('/uploads/configuration/:upload_key', {
     summary: 'Upload the archive of a configuration version, a gzipped tar file.',
-    bodyBytesMax: CONFIGURATION_BYTES_MAX,
+    bodyBytesMax: t.CONFIGURATION_BYTES_MAX,
     body: t.BinaryBody,
     bodyType: t.BINARY_TYPE,
-    answers: { 200: emptyResponse('Stored: the configuration version is `uploaded`.') },
+    answers: { 200: t.emptyResponse('Stored: the configuration version is `uploaded`.') },
     errors: {
       404: 'No upload has this key, or the key has expired.',
       409: 'The archive was uploaded already.',
-      413: `Larger than ${CONFIGURATION_BYTES_MAX} bytes; nothing is saved.`,
+      413: `Larger than ${t.CONFIGURATION_BYTES_MAX} bytes; nothing is saved.`,
       422: 'Not a gzipped tar file of safe paths; the configuration version is `errored`.',
     },
     needs: 'none',
@@ -95,7 +93,7 @@ export const configurationVersionRoutes = routes('Configuration versions', {
     {
       summary: 'Delete the archive of a configuration version and keep its record.',
       growsState: false,
-      answers: { 202: emptyResponse('Archived.') },
+      answers: { 202: t.emptyResponse('Archived.') },
       errors: { 409: 'It is the latest one, not uploaded, or an open run uses it.' },
       needs: plans,
     },

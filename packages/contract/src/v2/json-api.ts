@@ -27,6 +27,7 @@ export {
   Unknown,
 } from 'typebox'
 export * from '../schema.ts'
+export * from './limits.ts'
 export * from './patterns.ts'
 export * from './query.ts'
 
@@ -277,6 +278,32 @@ export function MembersRequestOf<const T extends string>(
 /** An optional body; an empty one is parsed as null. */
 export function OptionalBody<S extends TSchema>(schema: S) {
   return Nullable(schema)
+}
+
+/** A response with a JSON:API body. */
+export function jsonResponse<S extends TSchema>(description: string, schema: S) {
+  return { description, schema } as const
+}
+
+/** 204 and 202 responses: no body. */
+export function emptyResponse<const D extends string>(description: D) {
+  return { description } as const
+}
+
+/** A response whose body is bytes. */
+export function binaryResponse(description: string) {
+  return { ...jsonResponse(description, BinaryBody), contentType: BINARY_TYPE } as const
+}
+
+/** Common part of routes that store a file of a runner and respond with 204. */
+export function storesBinary(bodyBytesMax: number) {
+  return {
+    audit: 'none',
+    bodyBytesMax,
+    body: BinaryBody,
+    bodyType: BINARY_TYPE,
+    answers: { 204: emptyResponse('Stored.') },
+  } as const
 }
 
 /** An error. Its three JSON:API fields are always present; `source` is additive. */

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { action, create, list, read, remove, update, routes } from './define.ts'
-import { LINE_LENGTH_MAX, NOTIFICATION_CONFIGURATIONS_MAX } from './limits.ts'
 
 /** Events of a run that trigger a notification. */
 export const NOTIFICATION_TRIGGERS = [
@@ -51,7 +50,7 @@ export type NotificationConfiguration = t.Infer<typeof NotificationConfiguration
 
 const url = t.String({
   minLength: 1,
-  maxLength: LINE_LENGTH_MAX,
+  maxLength: t.LINE_LENGTH_MAX,
   description: 'An `http` or `https` URL.',
 })
 const writable = {
@@ -61,7 +60,7 @@ const writable = {
   token: t.Optional(
     t.Nullable(
       t.String({
-        maxLength: LINE_LENGTH_MAX,
+        maxLength: t.LINE_LENGTH_MAX,
         description: 'Signs the body: HMAC-SHA512, in hexadecimal, in a header.',
       }),
     ),
@@ -102,7 +101,7 @@ const conflict =
   'The id in the body is not the one in the path, or the configuration was changed during its test.'
 const brokenRule =
   'A rule on an attribute is broken, the receiver did not respond to the test with 2xx, or there are ' +
-  `${NOTIFICATION_CONFIGURATIONS_MAX} in the workspace.`
+  `${t.NOTIFICATION_CONFIGURATIONS_MAX} in the workspace.`
 
 export const notificationConfigurationRoutes = routes('Notifications', {
   listNotificationConfigurations: list('/workspaces/:workspace_id/notification-configurations', {

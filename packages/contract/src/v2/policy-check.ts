@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { action, list, read, routes } from './define.ts'
-import { jsonResponse, emptyResponse } from './answers.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
 export const POLICY_CHECK_STATUSES = [
@@ -70,8 +69,8 @@ export const policyCheckRoutes = routes('Policy checks', {
   readPolicyCheckOutput: read('/policy-checks/:policy_check_id/output', {
     summary: 'Show what the policies of a check printed.',
     answers: {
-      200: { ...jsonResponse('The log.', t.String()), contentType: 'text/plain' },
-      204: emptyResponse('There is none.'),
+      200: { ...t.jsonResponse('The log.', t.String()), contentType: 'text/plain' },
+      204: t.emptyResponse('There is none.'),
     },
     needs: readers,
   }),

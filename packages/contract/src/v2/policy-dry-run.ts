@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { action, routes } from './define.ts'
-import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
 
 /**
@@ -23,7 +22,7 @@ export const WorkspaceDryRunRequest = t.RequestOf('WorkspaceDryRunRequest', 'pol
     run: t.Optional(t.MapOf(t.Unknown())),
     'policy-sets': t.Optional(
       t.Array(t.String({ minLength: 1 }), {
-        maxItems: RELATED_ITEMS_MAX,
+        maxItems: t.RELATED_ITEMS_MAX,
         description: 'Ids; all sets that apply to the workspace when omitted.',
       }),
     ),
@@ -33,7 +32,7 @@ export const WorkspaceDryRunRequest = t.RequestOf('WorkspaceDryRunRequest', 'pol
 /** Tests one set again on the stored plan of a run, with another tool version if wished. */
 export const PolicySetDryRunRequest = t.RequestOf('PolicySetDryRunRequest', 'policy-dry-runs', {
   attributes: t.Optional(
-    t.Object({ 'policy-tool-version': t.Optional(t.String({ maxLength: LINE_LENGTH_MAX })) }),
+    t.Object({ 'policy-tool-version': t.Optional(t.String({ maxLength: t.LINE_LENGTH_MAX })) }),
   ),
   relationships: t.Object({ run: t.ToOne('runs') }),
 })
@@ -41,12 +40,12 @@ export const PolicySetDryRunRequest = t.RequestOf('PolicySetDryRunRequest', 'pol
 export const policyDryRunRoutes = routes('Policy evaluations', {
   evaluateWorkspacePolicies: action('/workspaces/:workspace_id/actions/evaluate-policies', {
     summary: 'Ask the policies of a workspace about a plan, without storing anything.',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+    bodyBytesMax: t.PLAN_UPLOAD_BYTES_MAX,
     body: WorkspaceDryRunRequest,
     returns: PolicyDryRun,
     result: 'Results of the policies.',
     errors: {
-      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
+      413: `Larger than ${t.PLAN_UPLOAD_BYTES_MAX} bytes.`,
       422: 'The plan is malformed, or a policy set does not exist.',
     },
     needs: 'Permission to queue plans.',

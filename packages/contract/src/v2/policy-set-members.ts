@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { add, remove, routes } from './define.ts'
-import { TAG_SELECTORS_MAX } from './limits.ts'
 import { NewTagSelector } from './policy-set.ts'
 
 /**
@@ -26,7 +25,7 @@ export const PolicySetNamespacesRequest = t.MembersRequestOf(
 
 /** Bare objects without `type`, unlike all other member lists. */
 export const TagSelectorsRequest = t.Named('TagSelectorsRequest', {
-  data: t.Array(NewTagSelector, { minItems: 1, maxItems: TAG_SELECTORS_MAX }),
+  data: t.Array(NewTagSelector, { minItems: 1, maxItems: t.TAG_SELECTORS_MAX }),
 })
 
 const needs = 'Owners team, teams with Manage policies, or the organization token.'

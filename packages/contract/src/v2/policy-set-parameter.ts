@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { create, list, read, remove, update, routes } from './define.ts'
-import { PARAMETER_KEY_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from './limits.ts'
 
 const category = t.Literal('policy-set')
 
@@ -18,10 +17,10 @@ export const PolicySetParameter = t.ResourceOf('PolicySetParameter', 'vars', {
 })
 export type PolicySetParameter = t.Infer<typeof PolicySetParameter>
 
-const key = t.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
+const key = t.String({ minLength: 1, maxLength: t.PARAMETER_KEY_LENGTH_MAX })
 const writable = {
   // A missing value is an empty one.
-  value: t.Optional(t.Nullable(t.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }))),
+  value: t.Optional(t.Nullable(t.String({ maxLength: t.PARAMETER_VALUE_LENGTH_MAX }))),
   sensitive: t.Optional(t.Boolean()),
 }
 

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { create, list, read, upload, routes } from './define.ts'
-import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
 import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
 
 export const POLICY_SET_VERSION_STATUSES = [
@@ -52,13 +51,13 @@ const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
 
 const archive = {
-  bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
+  bodyBytesMax: t.POLICY_SET_ARCHIVE_BYTES_MAX,
   body: t.BinaryBody,
   bodyType: t.BINARY_TYPE,
   result: 'Stored; the version tells whether it is ready.',
   errors: {
     409: 'The version has an archive already.',
-    413: `Larger than ${POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
+    413: `Larger than ${t.POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
     422: 'Not a gzipped tar archive.',
   },
 } as const

@@ -1,11 +1,5 @@
 import * as t from './json-api.ts'
 import { create, list, read, remove, update, routes } from './define.ts'
-import {
-  DESCRIPTION_LENGTH_MAX,
-  LINE_LENGTH_MAX,
-  TAG_SELECTORS_MAX,
-  UPDATE_PATTERNS_MAX,
-} from './limits.ts'
 import { POLICY_KINDS } from './policy.ts'
 
 export const POLICY_SET_SCOPINGS = ['explicit', 'tag'] as const
@@ -77,16 +71,16 @@ export const NewTagSelector = t.Named('NewTagSelector', {
 export type NewTagSelector = t.Infer<typeof NewTagSelector>
 
 const writable = {
-  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
   global: t.Optional(t.Boolean()),
   overridable: t.Optional(t.Nullable(t.Boolean())),
   'agent-enabled': t.Optional(t.Boolean()),
-  'policy-tool-version': t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
-  'policies-path': t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
+  'policy-tool-version': t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
+  'policies-path': t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
   'policy-update-patterns': t.Optional(
-    t.Array(t.String({ maxLength: LINE_LENGTH_MAX }), { maxItems: UPDATE_PATTERNS_MAX }),
+    t.Array(t.String({ maxLength: t.LINE_LENGTH_MAX }), { maxItems: t.UPDATE_PATTERNS_MAX }),
   ),
-  'tag-selectors': t.Optional(t.Array(NewTagSelector, { maxItems: TAG_SELECTORS_MAX })),
+  'tag-selectors': t.Optional(t.Array(NewTagSelector, { maxItems: t.TAG_SELECTORS_MAX })),
 }
 
 const attachments = {

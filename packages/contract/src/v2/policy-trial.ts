@@ -1,12 +1,5 @@
 import * as t from './json-api.ts'
 import { action, routes } from './define.ts'
-import {
-  LINE_LENGTH_MAX,
-  PLAN_UPLOAD_BYTES_MAX,
-  POLICY_UPLOAD_BYTES_MAX,
-  REPLAY_PAGE_DEFAULT,
-  REPLAY_PAGE_MAX,
-} from './limits.ts'
 import { POLICY_OUTCOME_STATUSES, PolicyFinding, PolicySkipped } from './policy-evaluation.ts'
 import { PolicyDiagnostic } from './policy.ts'
 
@@ -17,11 +10,11 @@ import { PolicyDiagnostic } from './policy.ts'
 const changed = {
   code: t.Optional(
     t.String({
-      maxLength: POLICY_UPLOAD_BYTES_MAX,
+      maxLength: t.POLICY_UPLOAD_BYTES_MAX,
       description: 'Asked in place of the stored code.',
     }),
   ),
-  query: t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
+  query: t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
   params: t.Optional(t.MapOf(t.Unknown())),
 }
 
@@ -57,10 +50,10 @@ export const REPLAY_SUBJECTS = ['runs', 'jobs'] as const
 export const PolicyReplayRequest = t.UpdateRequestOf('PolicyReplayRequest', 'policy-replays', {
   ...changed,
   subjects: t.Array(t.OneOf(REPLAY_SUBJECTS), { maxItems: 2 }),
-  limit: t.Integer({ minimum: 1, maximum: REPLAY_PAGE_MAX, default: REPLAY_PAGE_DEFAULT }),
+  limit: t.Integer({ minimum: 1, maximum: t.REPLAY_PAGE_MAX, default: t.REPLAY_PAGE_DEFAULT }),
   cursor: t.Nullable(
     t.String({
-      maxLength: LINE_LENGTH_MAX,
+      maxLength: t.LINE_LENGTH_MAX,
       description: '`next-cursor` of the page before; the newest first when omitted.',
     }),
   ),
@@ -105,12 +98,12 @@ const needs = 'Owners team, teams with Manage policies, or the organization toke
 export const policyTrialRoutes = routes('Policies', {
   tryPolicy: action('/policies/:policy_id/actions/evaluate', {
     summary: 'Ask a policy, or other code in its place, about any input.',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+    bodyBytesMax: t.PLAN_UPLOAD_BYTES_MAX,
     body: PolicyTrialRequest,
     returns: PolicyTrial,
     result: 'Result of the policy.',
     errors: {
-      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
+      413: `Larger than ${t.PLAN_UPLOAD_BYTES_MAX} bytes.`,
       409: 'The code of the policy is being replaced.',
       422: 'The input has neither a plan nor a job, or there is no code.',
     },
@@ -118,12 +111,12 @@ export const policyTrialRoutes = routes('Policies', {
   }),
   replayPolicy: action('/policies/:policy_id/actions/replay', {
     summary: 'Say what a policy would have denied of the latest runs and job registrations.',
-    bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
+    bodyBytesMax: 2 * t.POLICY_UPLOAD_BYTES_MAX,
     body: PolicyReplayRequest,
     returns: PolicyReplay,
     result: 'Results of the policy.',
     errors: {
-      413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,
+      413: `Larger than ${2 * t.POLICY_UPLOAD_BYTES_MAX} bytes.`,
       409: 'The code of the policy is being replaced.',
       422: 'There is no code, or the cursor cannot be read.',
     },

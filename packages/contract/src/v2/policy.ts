@@ -1,13 +1,5 @@
 import * as t from './json-api.ts'
 import { action, list, read, remove, update, upload, routes } from './define.ts'
-import { jsonResponse, emptyResponse } from './answers.ts'
-import {
-  DESCRIPTION_LENGTH_MAX,
-  ENFORCE_ENTRIES_MAX,
-  LINE_LENGTH_MAX,
-  POLICY_QUERY_LENGTH_MAX,
-  POLICY_UPLOAD_BYTES_MAX,
-} from './limits.ts'
 
 /** The two policy-as-code frameworks. */
 export const POLICY_KINDS = ['native', 'opa'] as const
@@ -100,18 +92,18 @@ const GivenLevel = () =>
   t.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...t.DEPENDENT_ENUM })
 
 const writable = {
-  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
   // Required for `opa` and ignored for `native`; the handler checks this rule across fields.
-  query: t.Optional(t.Nullable(t.String({ maxLength: POLICY_QUERY_LENGTH_MAX }))),
+  query: t.Optional(t.Nullable(t.String({ maxLength: t.POLICY_QUERY_LENGTH_MAX }))),
   // Create requires either `enforcement-level` or `enforce`.
   'enforcement-level': t.Optional(GivenLevel()),
   enforce: t.Optional(
     t.Array(
       t.Object({
-        path: t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
+        path: t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
         mode: GivenLevel(),
       }),
-      { maxItems: ENFORCE_ENTRIES_MAX, deprecated: true },
+      { maxItems: t.ENFORCE_ENTRIES_MAX, deprecated: true },
     ),
   ),
 }
@@ -192,7 +184,7 @@ export const policyRoutes = routes('Policies', {
   }),
   uploadPolicy: upload('/policies/:policy_id/upload', {
     summary: 'Upload the code of a policy. The bytes are kept as sent.',
-    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
+    bodyBytesMax: t.POLICY_UPLOAD_BYTES_MAX,
     query: {
       validate: t.Optional(
         t.OneOf(
@@ -206,7 +198,7 @@ export const policyRoutes = routes('Policies', {
     returns: RunPolicy,
     result: 'Stored; `diagnostics` tells what the engine found.',
     errors: {
-      413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      413: `Larger than ${t.POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
       415: 'A multipart body; the code is sent raw.',
       422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
     },
@@ -221,10 +213,10 @@ export const policyRoutes = routes('Policies', {
     },
     answers: {
       200: {
-        ...jsonResponse('The code; `ETag` is its SHA-256.', t.BinaryBody),
+        ...t.jsonResponse('The code; `ETag` is its SHA-256.', t.BinaryBody),
         contentType: t.BINARY_TYPE,
       },
-      304: emptyResponse('`If-None-Match` names the current `ETag`.'),
+      304: t.emptyResponse('`If-None-Match` names the current `ETag`.'),
     },
     errors: { 404: 'Policy not found, not authorized, or nothing was uploaded yet.' },
     needs: readers,

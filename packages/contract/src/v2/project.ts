@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { add, create, list, read, remove, update, routes } from './define.ts'
-import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
 /** Permissions of a project. The others are additive. */
@@ -20,7 +19,7 @@ export const PROJECT_SORTS = ['name', '-name'] as const
 /** Attributes of every response, including that of create. */
 const everywhere = {
   name: t.ProjectName(),
-  description: t.Nullable(t.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX })),
+  description: t.Nullable(t.String({ maxLength: t.PROJECT_DESCRIPTION_LENGTH_MAX })),
   // Present in every response, because clients compare the created project with the one they read.
   'auto-destroy-activity-duration': t.Nullable(t.AutoDestroyDuration()),
   'created-at': t.Timestamp(),
@@ -68,7 +67,7 @@ export type ProjectPage = t.Infer<typeof ProjectPage>
 
 const writable = {
   // An empty string is stored as null.
-  description: t.Optional(t.Nullable(t.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.PROJECT_DESCRIPTION_LENGTH_MAX }))),
   'auto-destroy-activity-duration': t.Optional(t.Nullable(t.AutoDestroyDuration())),
 }
 
@@ -91,7 +90,7 @@ export type ProjectUpdateRequest = t.Infer<typeof ProjectUpdateRequest>
 export const MoveWorkspacesRequest = t.MembersRequestOf(
   'MoveWorkspacesRequest',
   'workspaces',
-  MOVED_WORKSPACES_MAX,
+  t.MOVED_WORKSPACES_MAX,
 )
 
 /**

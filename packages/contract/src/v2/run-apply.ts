@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { read, routes } from './define.ts'
-import { jsonResponse } from './answers.ts'
 import { PLAN_STATUSES } from './run-plan.ts'
 
 const count = t.Integer({ minimum: 0 })
@@ -31,7 +30,7 @@ export const runApplyRoutes = routes('Runs', {
   }),
   readErroredState: read('/applies/:apply_id/errored-state', {
     summary: 'Download the state that an apply left and that could not be stored.',
-    answers: { 200: { ...jsonResponse('The state.', t.BinaryBody), contentType: t.BINARY_TYPE } },
+    answers: { 200: { ...t.jsonResponse('The state.', t.BinaryBody), contentType: t.BINARY_TYPE } },
     errors: { 404: 'Apply not found, or its state was stored.' },
     needs: 'Permission to read the state versions of the workspace.',
   }),
@@ -41,7 +40,7 @@ export const runApplyRoutes = routes('Runs', {
     query: { offset: t.Optional(count), limit: t.Optional(t.Integer({ minimum: 1 })) },
     answers: {
       200: {
-        ...jsonResponse('Bytes of the log; none when there are none yet.', t.BinaryBody),
+        ...t.jsonResponse('Bytes of the log; none when there are none yet.', t.BinaryBody),
         contentType: 'text/plain',
       },
     },

@@ -1,12 +1,5 @@
 import * as t from './json-api.ts'
 import { action, read, upload, routes } from './define.ts'
-import { emptyResponse, binaryResponse, storesBinary } from './answers.ts'
-import {
-  LINE_LENGTH_MAX,
-  PLAN_UPLOAD_BYTES_MAX,
-  RUN_LOG_CHUNK_BYTES_MAX,
-  RUN_STATE_BYTES_MAX,
-} from './limits.ts'
 
 /** The two halves of an executed run; each is a batch job. */
 export const RUN_PHASES = ['plan', 'apply'] as const
@@ -30,8 +23,8 @@ export type PhaseCancellation = (typeof PHASE_CANCELLATIONS)[number]
 
 /** The runner presents the ticket of its job once and chooses the token for all later requests. */
 export const PhaseStartRequest = t.Named('PhaseStartRequest', {
-  ticket: t.String({ maxLength: LINE_LENGTH_MAX }),
-  token: t.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
+  ticket: t.String({ maxLength: t.LINE_LENGTH_MAX }),
+  token: t.String({ minLength: 32, maxLength: t.LINE_LENGTH_MAX }),
 })
 export type PhaseStart = t.Infer<typeof PhaseStartRequest>
 
@@ -69,7 +62,7 @@ export type PhaseControl = t.Infer<typeof PhaseControl>
 
 export const PhaseFinishRequest = t.Named('PhaseFinishRequest', {
   outcome: t.OneOf(PHASE_OUTCOMES),
-  message: t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX })),
+  message: t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX })),
   logBytes: t.Integer({ minimum: 0 }),
   generatedConfiguration: t.Optional(t.Boolean()),
   stateUncertain: t.Optional(
@@ -95,15 +88,15 @@ export const runPhaseRoutes = routes('Run phases', {
   }),
   readPhaseConfiguration: read('/run-phases/:phase_id/configuration', {
     summary: 'Download the configuration of the run.',
-    answers: { 200: binaryResponse('The archive.') },
+    answers: { 200: t.binaryResponse('The archive.') },
     errors: { 404: gone },
     needs,
   }),
   readPhaseState: read('/run-phases/:phase_id/state', {
     summary: 'Download the current state of the workspace.',
     answers: {
-      200: binaryResponse('The state.'),
-      204: emptyResponse('The workspace has no state.'),
+      200: t.binaryResponse('The state.'),
+      204: t.emptyResponse('The workspace has no state.'),
     },
     errors: { 404: gone },
     needs,
@@ -111,29 +104,29 @@ export const runPhaseRoutes = routes('Run phases', {
   writePhaseState: upload('/run-phases/:phase_id/state', {
     summary:
       'Store the state that an apply has reached. The same serial and bytes are stored once.',
-    ...storesBinary(RUN_STATE_BYTES_MAX),
+    ...t.storesBinary(t.RUN_STATE_BYTES_MAX),
     errors: { 404: gone, 409: 'The state does not follow the current one.' },
     needs,
   }),
   readPhaseFile: read('/run-phases/:phase_id/files/:file_name', {
     summary: 'Download a file that the plan left.',
     answers: {
-      200: binaryResponse('The file.'),
-      204: emptyResponse('The plan left no such file.'),
+      200: t.binaryResponse('The file.'),
+      204: t.emptyResponse('The plan left no such file.'),
     },
     errors: { 404: gone },
     needs,
   }),
   writePhaseFile: upload('/run-phases/:phase_id/files/:file_name', {
     summary: 'Store a file of the run.',
-    ...storesBinary(PLAN_UPLOAD_BYTES_MAX),
+    ...t.storesBinary(t.PLAN_UPLOAD_BYTES_MAX),
     errors: { 404: gone, 422: 'The plan is not the JSON export of a plan.' },
     needs,
   }),
   writePhaseLog: upload('/run-phases/:phase_id/log', {
     summary: 'Append to the log. Bytes that are already stored are skipped.',
     query: { offset: t.Integer({ minimum: 0 }) },
-    ...storesBinary(RUN_LOG_CHUNK_BYTES_MAX),
+    ...t.storesBinary(t.RUN_LOG_CHUNK_BYTES_MAX),
     errors: { 404: gone, 409: 'Bytes are missing before the offset.' },
     needs,
   }),
@@ -153,7 +146,7 @@ export const runPhaseRoutes = routes('Run phases', {
     audit: 'none',
     answeredBy: 'leader',
     body: PhaseFinishRequest,
-    answers: { 204: emptyResponse('Recorded; the run has moved on.') },
+    answers: { 204: t.emptyResponse('Recorded; the run has moved on.') },
     errors: { 404: gone, 409: 'The log is not complete.', 422: 'A finished plan needs its JSON.' },
     needs,
   }),

@@ -1,7 +1,5 @@
 import * as t from './json-api.ts'
 import { read, upload, routes } from './define.ts'
-import { jsonResponse, emptyResponse } from './answers.ts'
-import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
 
 export const PLAN_STATUSES = [
   'pending',
@@ -66,13 +64,13 @@ export const runPlanRoutes = routes('Runs', {
   }),
   uploadPlan: upload('/plans/:plan_id/upload', {
     summary: 'Upload the JSON export of a plan, gzipped if wished; the policies run on it then.',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+    bodyBytesMax: t.PLAN_UPLOAD_BYTES_MAX,
     body: t.BinaryBody,
     bodyType: t.BINARY_TYPE,
-    answers: { 202: jsonResponse('Taken; the policies are running.', RunPlanDocument) },
+    answers: { 202: t.jsonResponse('Taken; the policies are running.', RunPlanDocument) },
     errors: {
       409: 'The run has a plan already.',
-      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      413: `Larger than ${t.PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
       422: 'Not a JSON object with `format_version` and `resource_changes`.',
     },
     needs: 'Permission to queue plans.',
@@ -80,8 +78,11 @@ export const runPlanRoutes = routes('Runs', {
   readPlanJson: read('/plans/:plan_id/json-output', {
     summary: 'Show the uploaded plan, with sensitive values masked.',
     answers: {
-      200: { ...jsonResponse('The plan.', t.MapOf(t.Unknown())), contentType: 'application/json' },
-      204: emptyResponse('No plan was uploaded yet.'),
+      200: {
+        ...t.jsonResponse('The plan.', t.MapOf(t.Unknown())),
+        contentType: 'application/json',
+      },
+      204: t.emptyResponse('No plan was uploaded yet.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),
@@ -89,10 +90,10 @@ export const runPlanRoutes = routes('Runs', {
     summary: 'Show what a plan changes, as the planning tool renders it, without sensitive values.',
     answers: {
       200: {
-        ...jsonResponse('The changes.', t.MapOf(t.Unknown())),
+        ...t.jsonResponse('The changes.', t.MapOf(t.Unknown())),
         contentType: 'application/json',
       },
-      204: emptyResponse('The plan has not finished, or was uploaded.'),
+      204: t.emptyResponse('The plan has not finished, or was uploaded.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),

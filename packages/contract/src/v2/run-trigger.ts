@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { create, list, read, remove, routes } from './define.ts'
-import { RUN_TRIGGERS_MAX } from './limits.ts'
 
 export const RUN_TRIGGER_INCLUDES = ['workspace', 'sourceable'] as const
 
@@ -51,7 +50,7 @@ export const runTriggerRoutes = routes('Run triggers', {
     body: RunTriggerCreateRequest,
     returns: RunTrigger,
     errors: {
-      422: `The source does not exist, is the workspace itself or is a source already, or the workspace has ${RUN_TRIGGERS_MAX} sources or the source triggers ${RUN_TRIGGERS_MAX} workspaces, the maximum.`,
+      422: `The source does not exist, is the workspace itself or is a source already, or the workspace has ${t.RUN_TRIGGERS_MAX} sources or the source triggers ${t.RUN_TRIGGERS_MAX} workspaces, the maximum.`,
     },
     needs: 'Permission to update the workspace, and read access to the source.',
   }),

@@ -1,15 +1,5 @@
 import * as t from './json-api.ts'
 import { action, create, list, read, update, routes } from './define.ts'
-import { emptyResponse } from './answers.ts'
-import {
-  COMMENT_LENGTH_MAX,
-  LINE_LENGTH_MAX,
-  PARAMETER_KEY_LENGTH_MAX,
-  PARAMETER_VALUE_LENGTH_MAX,
-  RUN_ADDRESSES_MAX,
-  RUN_VARIABLES_MAX,
-  RUN_WAIT_SECONDS_MAX,
-} from './limits.ts'
 
 export const RUN_STATUSES = [
   'pending',
@@ -90,7 +80,9 @@ export const RUN_PERMISSIONS = [
   'can-upload-plan',
 ] as const
 
-const addresses = t.Array(t.String({ maxLength: LINE_LENGTH_MAX }), { maxItems: RUN_ADDRESSES_MAX })
+const addresses = t.Array(t.String({ maxLength: t.LINE_LENGTH_MAX }), {
+  maxItems: t.RUN_ADDRESSES_MAX,
+})
 
 /**
  * A plan and its policy checks. With a configuration version the service executes plan and apply;
@@ -151,9 +143,9 @@ export type RunPage = t.Page<typeof Run>
 export const RunCreateRequest = t.RequestOf('RunCreateRequest', 'runs', {
   attributes: t.Optional(
     t.Object({
-      message: t.Optional(t.Nullable(t.String({ maxLength: COMMENT_LENGTH_MAX }))),
-      source: t.Optional(t.String({ maxLength: LINE_LENGTH_MAX })),
-      'commit-sha': t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
+      message: t.Optional(t.Nullable(t.String({ maxLength: t.COMMENT_LENGTH_MAX }))),
+      source: t.Optional(t.String({ maxLength: t.LINE_LENGTH_MAX })),
+      'commit-sha': t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
       'is-destroy': t.Optional(t.Boolean()),
       refresh: t.Optional(t.Boolean()),
       'refresh-only': t.Optional(t.Boolean()),
@@ -165,7 +157,7 @@ export const RunCreateRequest = t.RequestOf('RunCreateRequest', 'runs', {
       'tool-version': t.Optional(
         t.Nullable(
           t.String({
-            maxLength: LINE_LENGTH_MAX,
+            maxLength: t.LINE_LENGTH_MAX,
             description: 'Instead of that of the workspace; only with `plan-only`.',
           }),
         ),
@@ -176,10 +168,10 @@ export const RunCreateRequest = t.RequestOf('RunCreateRequest', 'runs', {
         t.Nullable(
           t.Array(
             t.Object({
-              key: t.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX }),
-              value: t.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }),
+              key: t.String({ minLength: 1, maxLength: t.PARAMETER_KEY_LENGTH_MAX }),
+              value: t.String({ maxLength: t.PARAMETER_VALUE_LENGTH_MAX }),
             }),
-            { maxItems: RUN_VARIABLES_MAX },
+            { maxItems: t.RUN_VARIABLES_MAX },
           ),
         ),
       ),
@@ -199,7 +191,7 @@ export const RunReportRequest = t.RequestOf('RunReportRequest', 'runs', {
 
 /** A reason for a decision, also sent with overrides. Plain JSON, not a JSON:API document. */
 export const CommentRequest = t.Named('CommentRequest', {
-  comment: t.Optional(t.Nullable(t.String({ maxLength: COMMENT_LENGTH_MAX }))),
+  comment: t.Optional(t.Nullable(t.String({ maxLength: t.COMMENT_LENGTH_MAX }))),
 })
 
 /** Record of an override of policies: author and reason. Specific to this product. */
@@ -248,7 +240,7 @@ export const runRoutes = routes('Runs', {
       wait: t.Optional(
         t.Integer({
           minimum: 0,
-          maximum: RUN_WAIT_SECONDS_MAX,
+          maximum: t.RUN_WAIT_SECONDS_MAX,
           description: 'Seconds to wait until it has ended or waits for a decision.',
         }),
       ),
@@ -271,7 +263,7 @@ export const runRoutes = routes('Runs', {
   applyRun: action('/runs/:run_id/actions/apply', {
     summary: 'Confirm a run whose policies passed or were overridden.',
     body: t.OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Confirmed.') },
+    answers: { 202: t.emptyResponse('Confirmed.') },
     errors: {
       409: 'The run is not waiting for confirmation.',
       422: 'The comment is too long or not text.',
@@ -282,7 +274,7 @@ export const runRoutes = routes('Runs', {
     summary: 'Discard a run that waits for a decision.',
     growsState: false,
     body: t.OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Discarded.') },
+    answers: { 202: t.emptyResponse('Discarded.') },
     errors: {
       409: 'The run is not waiting for a decision.',
       422: 'The comment is too long or not text.',
@@ -293,7 +285,7 @@ export const runRoutes = routes('Runs', {
     summary: 'Cancel a run that is still being worked on.',
     growsState: false,
     body: t.OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Canceled.') },
+    answers: { 202: t.emptyResponse('Canceled.') },
     errors: { 409: 'The run has ended already.', 422: 'The comment is too long or not text.' },
     needs: 'Permission to apply runs, or the user who created the run.',
   }),
@@ -301,7 +293,7 @@ export const runRoutes = routes('Runs', {
     summary: 'Kill a run that did not stop after it was canceled. The workspace may stay locked.',
     growsState: false,
     body: t.OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Canceled.') },
+    answers: { 202: t.emptyResponse('Canceled.') },
     errors: {
       409: 'The run was not canceled, or `force-cancel-available-at` has not come.',
       422: 'The comment is too long or not text.',
@@ -312,7 +304,7 @@ export const runRoutes = routes('Runs', {
     summary: 'Cancel or discard everything ahead of a pending run in its workspace.',
     growsState: false,
     body: t.OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('The run is next.') },
+    answers: { 202: t.emptyResponse('The run is next.') },
     errors: { 409: 'The run is not pending, or something ahead of it cannot be canceled.' },
     needs: 'Admin of the workspace.',
   }),

@@ -1,7 +1,5 @@
 import * as t from './json-api.ts'
-import { jsonResponse, emptyResponse } from './answers.ts'
 import { create, routeKind, list, read, upload, routes } from './define.ts'
-import { INLINE_STATE_BYTES_MAX, LINE_LENGTH_MAX, STATE_BYTES_MAX } from './limits.ts'
 
 export const STATE_VERSION_STATUSES = ['pending', 'finalized', 'discarded'] as const
 
@@ -78,7 +76,7 @@ export type StateVersionOutput = t.Infer<typeof StateVersionOutput>
 export const StateVersionOutputList = t.ListOf(StateVersionOutput)
 
 const base64 = t.Optional(
-  t.String({ maxLength: INLINE_STATE_BYTES_MAX, description: 'In base64.' }),
+  t.String({ maxLength: t.INLINE_STATE_BYTES_MAX, description: 'In base64.' }),
 )
 
 export const StateVersionCreateRequest = t.RequestOf(
@@ -88,7 +86,7 @@ export const StateVersionCreateRequest = t.RequestOf(
     attributes: t.Object({
       serial: t.Integer({ minimum: 0 }),
       md5: t.String({ pattern: '^[0-9a-fA-F]{32}$', description: 'Of the state, in hex.' }),
-      lineage: t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
+      lineage: t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
       force: t.Optional(t.Boolean({ default: false })),
       intermediate: t.Optional(
         t.Boolean({ description: 'Written while the run that holds the lock is applied.' }),
@@ -120,21 +118,21 @@ const one = {
 
 const download = {
   answers: {
-    200: { ...jsonResponse('The state.', t.BinaryBody), contentType: 'application/json' },
+    200: { ...t.jsonResponse('The state.', t.BinaryBody), contentType: 'application/json' },
   },
   errors: { 404: 'The version has no such state, or the caller may not see it.' },
   needs: reads,
 } as const
 
 const puts = {
-  bodyBytesMax: STATE_BYTES_MAX,
+  bodyBytesMax: t.STATE_BYTES_MAX,
   body: t.BinaryBody,
   bodyType: t.BINARY_TYPE,
-  answers: { 200: emptyResponse('Stored, or the same bytes were stored before.') },
+  answers: { 200: t.emptyResponse('Stored, or the same bytes were stored before.') },
   errors: {
     404: 'No upload has this key, or the key has expired.',
     409: 'Another state was uploaded already, or the version was discarded.',
-    413: `Larger than ${STATE_BYTES_MAX} bytes; nothing is saved.`,
+    413: `Larger than ${t.STATE_BYTES_MAX} bytes; nothing is saved.`,
     422: 'Not the state that was announced; the version is discarded.',
   },
   needs: 'none',
@@ -145,7 +143,7 @@ const rollback = routeKind({ method: 'PATCH', status: 201, result: 'The new vers
 export const stateVersionRoutes = routes('State versions', {
   createStateVersion: create('/workspaces/:workspace_id/state-versions', {
     summary: 'Create a state version; the state is in the body, or uploaded to the URLs it has.',
-    bodyBytesMax: INLINE_STATE_BYTES_MAX,
+    bodyBytesMax: t.INLINE_STATE_BYTES_MAX,
     body: StateVersionCreateRequest,
     returns: StateVersion,
     result: 'Created, or the existing version with this serial and md5.',

@@ -1,7 +1,5 @@
 import * as t from './json-api.ts'
 import { add, read, remove, update, routes } from './define.ts'
-import { emptyResponse } from './answers.ts'
-import { TAG_BINDINGS_MAX } from './limits.ts'
 
 const pair = {
   key: t.TagKey(),
@@ -60,14 +58,14 @@ export const NewTagBinding = t.Named('NewTagBinding', {
 export type NewTagBinding = t.Infer<typeof NewTagBinding>
 
 const tooMany = {
-  'x-refusals': { maxItems: `cannot exceed ${TAG_BINDINGS_MAX} bindings per resource` },
+  'x-refusals': { maxItems: `cannot exceed ${t.TAG_BINDINGS_MAX} bindings per resource` },
 }
 
 /**
  * `relationships.tag-bindings` of a create or update request: the whole new set; `[]` removes all.
  */
 export function NewTagBindings() {
-  return t.Object({ data: t.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }) })
+  return t.Object({ data: t.Array(NewTagBinding, { maxItems: t.TAG_BINDINGS_MAX, ...tooMany }) })
 }
 
 /** A flat tag: a key that stands alone. */
@@ -79,7 +77,7 @@ const FlatTag = t.Object({
 
 /** `relationships.tags` of a request that creates: bindings without values. */
 export function NewTags() {
-  return t.Object({ data: t.Array(FlatTag, { maxItems: TAG_BINDINGS_MAX, ...tooMany }) })
+  return t.Object({ data: t.Array(FlatTag, { maxItems: t.TAG_BINDINGS_MAX, ...tooMany }) })
 }
 
 /** A key-only binding in the form of clients that know no values. */
@@ -92,17 +90,17 @@ export type WorkspaceTag = t.Infer<typeof WorkspaceTag>
 export const WorkspaceTagList = t.ListOf(WorkspaceTag)
 
 export const WorkspaceTagsRequest = t.Named('WorkspaceTagsRequest', {
-  data: t.Array(FlatTag, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+  data: t.Array(FlatTag, { minItems: 1, maxItems: t.TAG_BINDINGS_MAX, ...tooMany }),
 })
 
 /** Never removes one, so an empty list makes no sense. */
 export const TagBindingsChangeRequest = t.Named('TagBindingsChangeRequest', {
-  data: t.Array(NewTagBinding, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+  data: t.Array(NewTagBinding, { minItems: 1, maxItems: t.TAG_BINDINGS_MAX, ...tooMany }),
 })
 
 /** Replaces all bindings; an empty list removes them (the alias paths). */
 export const TagBindingsReplaceRequest = t.Named('TagBindingsReplaceRequest', {
-  data: t.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+  data: t.Array(NewTagBinding, { maxItems: t.TAG_BINDINGS_MAX, ...tooMany }),
 })
 
 const brokenTag =
@@ -147,7 +145,7 @@ const projectTagRoutes = routes('Tag bindings', {
   replaceProjectTagBindings: update('/projects/:project_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a project.',
     body: TagBindingsReplaceRequest,
-    answers: { 204: emptyResponse('Replaced.') },
+    answers: { 204: t.emptyResponse('Replaced.') },
     errors: { 422: brokenTag },
     needs: tagsProject,
   }),
@@ -210,7 +208,7 @@ const workspaceTagRoutes = routes('Tag bindings', {
   replaceWorkspaceTagBindings: update('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a workspace.',
     body: TagBindingsReplaceRequest,
-    answers: { 204: emptyResponse('Replaced.') },
+    answers: { 204: t.emptyResponse('Replaced.') },
     errors: { 422: brokenTag },
     needs: tagsWorkspace,
   }),

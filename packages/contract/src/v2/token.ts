@@ -1,8 +1,6 @@
 import type { TSchema } from 'typebox'
 import * as t from './json-api.ts'
 import { create, list, read, remove, routes } from './define.ts'
-import { jsonResponse } from './answers.ts'
-import { LINE_LENGTH_MAX } from './limits.ts'
 
 /** Besides its main token an organization has one that only reads the audit trail. */
 export const ORGANIZATION_TOKEN_KINDS = ['audit-trails'] as const
@@ -61,7 +59,7 @@ export const AuthenticationTokenRequest = t.Named('AuthenticationTokenRequest', 
     type: t.Optional(t.OneOf(['authentication-tokens', 'authentication-token', ''])),
     attributes: t.Optional(
       t.Object({
-        description: t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX }))),
+        description: t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
         'expired-at': t.Optional(
           t.Nullable(
             t.Timestamp(
@@ -75,11 +73,11 @@ export const AuthenticationTokenRequest = t.Named('AuthenticationTokenRequest', 
 })
 export type AuthenticationTokenRequest = t.Infer<typeof AuthenticationTokenRequest>
 
-const createdToken = jsonResponse(
+const createdToken = t.jsonResponse(
   'Created; the secret is shown this once.',
   CreatedAuthenticationTokenDocument,
 )
-const shownToken = jsonResponse('The token without its secret.', AuthenticationTokenDocument)
+const shownToken = t.jsonResponse('The token without its secret.', AuthenticationTokenDocument)
 const badExpiry = 'The expiry lies in the past.'
 
 const ofOrganization = {

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { create, list, read, remove, update, routes } from './define.ts'
-import { emptyResponse } from './answers.ts'
 
 export const ACCOUNT_PERMISSIONS = [
   'can-create-organizations',
@@ -80,7 +79,7 @@ export const userRoutes = routes('Account and users', {
   ping: read('/ping', {
     summary: 'Tell that the service is there; the headers tell the rate limit.',
     answers: {
-      204: emptyResponse('Here. `X-RateLimit-Limit` is the number of requests per second.'),
+      204: t.emptyResponse('Here. `X-RateLimit-Limit` is the number of requests per second.'),
     },
     needs: 'none',
   }),

@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { add, create, list, read, remove, update, routes } from './define.ts'
-import { DESCRIPTION_LENGTH_MAX, VARIABLES_MAX } from './limits.ts'
 import {
   NEW_VARIABLE,
   VARIABLE_ATTRIBUTES,
@@ -37,7 +36,7 @@ export const VariableSet = t.ResourceOf('VariableSet', 'varsets', {
 export type VariableSet = t.Infer<typeof VariableSet>
 
 const writable = {
-  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
   global: t.Optional(t.Boolean()),
   priority: t.Optional(t.Boolean()),
 }
@@ -57,7 +56,7 @@ export const VariableSetCreateRequest = t.RequestOf('VariableSetCreateRequest', 
       vars: t.Optional(
         t.Object({
           data: t.Array(t.Object({ type: t.Literal('vars'), attributes: t.Object(NEW_VARIABLE) }), {
-            maxItems: VARIABLES_MAX,
+            maxItems: t.VARIABLES_MAX,
           }),
         }),
       ),

@@ -1,11 +1,6 @@
 // tidy-allow vendor: a category has the name of the program whose variables these are
 import * as t from './json-api.ts'
 import { create, read, remove, update, routes } from './define.ts'
-import {
-  DESCRIPTION_LENGTH_MAX,
-  PARAMETER_KEY_LENGTH_MAX,
-  PARAMETER_VALUE_LENGTH_MAX,
-} from './limits.ts'
 
 /** A variable of the configuration, or of the environment in which the tool runs. */
 export const VARIABLE_CATEGORIES = ['terraform', 'env'] as const
@@ -35,11 +30,11 @@ export type WorkspaceVariable = t.Infer<typeof WorkspaceVariable>
 
 export const WorkspaceVariableList = t.ListOf(WorkspaceVariable)
 
-const key = t.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
+const key = t.String({ minLength: 1, maxLength: t.PARAMETER_KEY_LENGTH_MAX })
 const writable = {
   // A missing value is an empty one.
-  value: t.Optional(t.Nullable(t.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }))),
-  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  value: t.Optional(t.Nullable(t.String({ maxLength: t.PARAMETER_VALUE_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
   hcl: t.Optional(t.Boolean()),
   sensitive: t.Optional(t.Boolean()),
 }

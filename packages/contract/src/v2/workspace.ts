@@ -1,6 +1,5 @@
 import * as t from './json-api.ts'
 import { action, create, routeKind, list, read, remove, update, routes } from './define.ts'
-import { COMMENT_LENGTH_MAX, DESCRIPTION_LENGTH_MAX, LINE_LENGTH_MAX } from './limits.ts'
 import { EXECUTION_MODES } from './organization.ts'
 import { NewTagBindings, NewTags } from './tag-binding.ts'
 
@@ -107,10 +106,10 @@ export type WorkspaceDocument = t.Infer<typeof WorkspaceDocument>
 
 export type WorkspacePage = t.Page<typeof Workspace>
 
-const line = t.Optional(t.Nullable(t.String({ maxLength: LINE_LENGTH_MAX })))
+const line = t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX })))
 
 const writable = {
-  description: t.Optional(t.Nullable(t.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
   'auto-apply': t.Optional(t.Boolean()),
   'auto-apply-run-trigger': t.Optional(t.Boolean()),
   'execution-mode': t.Optional(t.OneOf(EXECUTION_MODES)),
@@ -158,7 +157,7 @@ export const WorkspaceUpdateRequest = t.RequestOf('WorkspaceUpdateRequest', 'wor
 })
 export type WorkspaceUpdateRequest = t.Infer<typeof WorkspaceUpdateRequest>
 
-const reason = t.Optional(t.Nullable(t.String({ maxLength: COMMENT_LENGTH_MAX })))
+const reason = t.Optional(t.Nullable(t.String({ maxLength: t.COMMENT_LENGTH_MAX })))
 
 /** Plain JSON; a document, as the command-line tools send it, is accepted as well. */
 export const WorkspaceLockRequest = t.Named('WorkspaceLockRequest', {
