@@ -56,8 +56,8 @@ type ConsumedField = 'query' | 'returns' | 'result' | 'answers' | 'errors'
 type CommonErrorStatus = 400 | 401 | 429 | 500 | 503
 type BodyErrorStatus = 413 | 415 | 422
 /** A resource object: its document or page is derived from it. */
-interface Resource extends TObject {
-  readonly properties: { readonly type: TLiteral; readonly attributes: TSchema }
+type Resource = TSchema & {
+  readonly properties: { readonly type: TLiteral<string>; readonly attributes: TSchema }
 }
 type ResponseBody<K, S extends TSchema> = S extends Resource
   ? K extends { readonly isPaged: true }
