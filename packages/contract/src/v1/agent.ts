@@ -41,7 +41,6 @@ export const AgentSelf = t.Named('AgentSelf', 'The agent that answers.', {
   stats: t.MapOf(t.MapOf(t.String())),
   member: AgentMember,
 })
-export type AgentSelf = t.Infer<typeof AgentSelf>
 
 export const AgentJoinResponse = t.Named('AgentJoinResponse', {
   num_joined: t.Integer(),
@@ -78,7 +77,6 @@ export const AgentHostResponse = t.Named('AgentHostResponse', {
   AgentID: t.String({ description: 'The node, or the name of the server.' }),
   HostData,
 })
-export type AgentHostResponse = t.Infer<typeof AgentHostResponse>
 
 const Addresses = t.Array(t.String(), { description: '`host:port`' })
 

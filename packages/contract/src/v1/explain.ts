@@ -56,7 +56,6 @@ export const JobFilePlace = t.Object(
 export type JobFilePlace = t.Infer<typeof JobFilePlace>
 
 export const NodeName = t.Named('NodeName', { ID: t.String(), Name: t.String() })
-export type NodeName = t.Infer<typeof NodeName>
 
 export const Shortfall = t.Named('Shortfall', 'How far a node was from fitting in one dimension.', {
   Unit: t.String({ description: '`MHz`, `MB` or empty for things that are counted.' }),

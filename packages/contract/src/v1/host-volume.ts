@@ -98,7 +98,6 @@ export const HostVolumeResponse = t.Named('HostVolumeResponse', {
   Volume: HostVolume,
   Warnings: t.String(),
 })
-export type HostVolumeResponse = t.Infer<typeof HostVolumeResponse>
 
 export const VolumePlugin = t.Named('VolumePlugin', {
   ID: t.String({ description: 'The `PluginID` of volumes that it makes.' }),

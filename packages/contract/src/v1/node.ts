@@ -97,7 +97,6 @@ export const DrainSpec = t.Named('DrainSpec', {
   Deadline: t.Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
   IgnoreSystemJobs: t.Boolean(),
 })
-export type DrainSpec = t.Infer<typeof DrainSpec>
 
 export const DrainStrategy = t.Named('DrainStrategy', 'A drain that is going on.', {
   Deadline: t.Nanoseconds(),

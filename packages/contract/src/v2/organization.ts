@@ -80,7 +80,6 @@ export const EntitlementSet = t.ResourceOf('EntitlementSet', 'entitlement-sets',
 export type EntitlementSet = t.Infer<typeof EntitlementSet>
 
 export const OrganizationPage = t.PageOnRequestOf(Organization)
-export type OrganizationPage = t.Infer<typeof OrganizationPage>
 
 const settings = {
   'allow-force-delete-workspaces': t.Optional(t.Boolean()),

@@ -14,7 +14,6 @@ export const OrganizationCapacity = t.ResourceWithId(
     }),
   },
 )
-export type OrganizationCapacity = t.Infer<typeof OrganizationCapacity>
 
 const members =
   'Membership in the organization; runs of workspaces that are not readable are left out.'

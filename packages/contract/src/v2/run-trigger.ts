@@ -24,7 +24,6 @@ export type RunTrigger = t.Infer<typeof RunTrigger>
 export const RunTriggerCreateRequest = t.RequestOf('RunTriggerCreateRequest', 'run-triggers', {
   relationships: t.Object({ sourceable: t.ToOne('workspaces') }),
 })
-export type RunTriggerCreateRequest = t.Infer<typeof RunTriggerCreateRequest>
 
 const reads = 'Read access to the workspace.'
 const writes = 'Permission to update the workspace.'
