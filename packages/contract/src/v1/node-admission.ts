@@ -132,14 +132,12 @@ export const nodeAdmissionRoutes = routes('Nodes', {
   unrevokeNode: write('/node/:node_id/unrevoke', {
     summary: 'Undo the revocation of a node.',
     returns: t.emptyResponse('The node is admitted again, with its own secret or a join token.'),
-
     errors: { 404: '`node is not revoked`' },
     needs: 'node:write',
   }),
   rotateNodeSecret: write('/node/:node_id/rotate-secret', {
     summary: 'Give a node a new secret. Its tasks keep running.',
     returns: t.jsonResponse(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
-
     errors: {
       409: 'The node is revoked.',
       500: 'The node refused the new secret; the old one stays valid.',

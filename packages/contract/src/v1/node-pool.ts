@@ -64,7 +64,6 @@ export const nodePoolRoutes = routes('Node pools', {
     summary: 'Delete a node pool that nothing uses.',
     region: 'authoritative',
     returns: t.emptyResponse('The pool is deleted.'),
-
     errors: { 400: 'The pool is built in.', 409: 'The pool has nodes or live jobs.' },
     needs: 'node_pool:delete',
   }),

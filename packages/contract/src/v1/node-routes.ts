@@ -30,7 +30,6 @@ export const nodeRoutes = routes('Nodes', {
   listNodeAllocations: blockingRead('/node/:node_id/allocations', {
     summary: 'List the allocations of a node, with their jobs.',
     returns: t.jsonResponse(t.Array(Allocation), 'Those in namespaces that the token may read.'),
-
     acceptsUnknown: true,
     needs: 'node:read; each allocation namespace:read-job',
   }),
@@ -49,7 +48,6 @@ export const nodeRoutes = routes('Nodes', {
     summary: 'Say whether a node takes new allocations.',
     body: NodeEligibilityRequest,
     returns: t.jsonResponse(NodeUpdateResponse, 'The node follows.'),
-
     errors: { 400: 'The value is unknown, or the node is draining.' },
     needs: 'node:write',
   }),
