@@ -185,7 +185,7 @@ function responseBody(schema: TSchema, { isPaged }: RouteKind<TProperties>): TSc
 
 /** Returns the parameter that selects the fields of a resource. */
 function sparseFields(schema: TSchema): TProperties {
-  return isResource(schema) ? fieldsQuery(String(schema.properties.type.const)) : {}
+  return isResource(schema) ? fieldsQuery(schema.properties.type.const) : {}
 }
 
 function isResource(schema: TSchema): schema is Resource {
