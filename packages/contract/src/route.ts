@@ -8,6 +8,8 @@ export interface RouteResponse {
   readonly schema?: TSchema
   /** Defaults to the JSON media type of the dialect. */
   readonly contentType?: string
+  /** True for errors that nearly every route of the API may return, in the same words. */
+  readonly isUsual?: boolean
 }
 
 /** Pipeline handling of a route besides its handler; each stage reads one field. */

@@ -1,4 +1,4 @@
-import { Type, type Static, type TProperties, type TSchema } from 'typebox'
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 
 /** Records are never changed in place, so every type made from a schema is deeply readonly. */
 export type DeepReadonly<T> = T extends readonly (infer E)[]
@@ -20,9 +20,16 @@ export type Input<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]?: Input<T[K]> | null | undefined }
     : T
 
-/** An object schema with the name that it has in the API document. */
-export function Named<P extends TProperties>($id: string, fields: P) {
-  return Type.Object(fields, { $id })
+/** An object schema with the name, and the description, that it has in the API document. */
+export function Named<P extends TProperties>($id: string, fields: P): TObject<P>
+export function Named<P extends TProperties>(
+  $id: string,
+  description: string,
+  fields: P,
+): TObject<P>
+export function Named($id: string, description: string | TProperties, fields: TProperties = {}) {
+  if (typeof description !== 'string') return Type.Object(description, { $id })
+  return Type.Object(fields, { $id, description })
 }
 
 /** A value or null, which is the wire form of an unset pointer, list or map. */

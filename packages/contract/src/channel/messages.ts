@@ -178,7 +178,6 @@ export const HeartbeatReply = Type.Object({
   kind: Type.Literal('heartbeat'),
   heartbeatMs: Type.Integer({ minimum: 1 }),
 })
-export type HeartbeatReply = Infer<typeof HeartbeatReply>
 
 /**
  * Fields of an allocation that an agent needs and may read; placement metrics are not among them.
@@ -224,7 +223,6 @@ export const DesiredEntry = Type.Object({
     }),
   ),
 })
-export type DesiredEntry = Infer<typeof DesiredEntry>
 
 /**
  * Allocations that the node should run. With `full` the listing is complete, so allocations that
@@ -249,14 +247,12 @@ export const DesiredMessage = Type.Object({
 export type DesiredMessage = Infer<typeof DesiredMessage>
 
 export const AckMessage = Type.Object({ kind: Type.Literal('ack'), seq: Type.Integer() })
-export type AckMessage = Infer<typeof AckMessage>
 
 /**
  * Rejection of a node; the server closes the channel after it. The agent retries later, because
  * the cause may have been fixed.
  */
 export const RefuseMessage = Type.Object({ kind: Type.Literal('refuse'), message: Type.String() })
-export type RefuseMessage = Infer<typeof RefuseMessage>
 
 export const ServerMessage = Type.Union([
   WelcomeMessage,

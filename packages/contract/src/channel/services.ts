@@ -44,10 +44,7 @@ export const ServicesMessage = Type.Object({
 })
 export type ServicesMessage = Infer<typeof ServicesMessage>
 
-export const ServicesAck = Type.Object({
-  kind: Type.Literal('services-ack'),
-  seq: Type.Integer(),
-})
+export const ServicesAck = Type.Object({ kind: Type.Literal('services-ack'), seq: Type.Integer() })
 export type ServicesAck = Infer<typeof ServicesAck>
 
 /** Topics of a watch. A node sees only what its own allocations may read. */

@@ -1,88 +1,68 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { unreplicatedRead, put, read, write } from './define.ts'
-import { Named, MapOf, type Infer } from '../schema.ts'
-import {
-  emptyResponse,
-  jsonResponse,
-  nodeTimeout,
-  OpaqueObject,
-  TEXT_TYPE,
-} from './shared-schemas.ts'
+import * as t from './shared-schemas.ts'
+import { operate, unreplicatedRead, put, read, routes } from './define.ts'
 import { StreamFrame } from './client-fs.ts'
-import { FlagParameter, RepeatedParameter, TextParameter } from './query.ts'
 
-export const AgentHealthPart = Named('AgentHealthPart', {
-  ok: Type.Boolean(),
-  message: Type.String(),
+export const AgentHealthPart = t.Named('AgentHealthPart', { ok: t.Boolean(), message: t.String() })
+
+export const AgentHealth = t.Named('AgentHealth', 'Whether the parts of an agent are well.', {
+  client: t.Optional(AgentHealthPart),
+  server: t.Optional(AgentHealthPart),
 })
-
-export const AgentHealth = Type.Object(
-  { client: Type.Optional(AgentHealthPart), server: Type.Optional(AgentHealthPart) },
-  { $id: 'AgentHealth', description: 'Whether the parts of an agent are well.' },
-)
-export type AgentHealth = Infer<typeof AgentHealth>
+export type AgentHealth = t.Infer<typeof AgentHealth>
 
 export const MEMBER_STATUSES = ['alive', 'leaving', 'left', 'failed'] as const
 export type MemberStatus = (typeof MEMBER_STATUSES)[number]
 
-export const AgentMember = Type.Object(
-  {
-    Name: Type.String(),
-    Addr: Type.String(),
-    Port: Type.Integer(),
-    Tags: MapOf(Type.String()),
-    Status: Type.Enum(MEMBER_STATUSES),
-    ProtocolMin: Type.Integer(),
-    ProtocolMax: Type.Integer(),
-    ProtocolCur: Type.Integer(),
-    DelegateMin: Type.Integer(),
-    DelegateMax: Type.Integer(),
-    DelegateCur: Type.Integer(),
-  },
-  { $id: 'AgentMember', description: 'A server as another one sees it.' },
-)
-export type AgentMember = Infer<typeof AgentMember>
-
-export const AgentMembers = Named('AgentMembers', {
-  ServerName: Type.String(),
-  ServerRegion: Type.String(),
-  ServerDC: Type.String(),
-  Members: Type.Array(AgentMember),
+export const AgentMember = t.Named('AgentMember', 'A server as another one sees it.', {
+  Name: t.String(),
+  Addr: t.String(),
+  Port: t.Integer(),
+  Tags: t.MapOf(t.String()),
+  Status: t.Enum(MEMBER_STATUSES),
+  ProtocolMin: t.Integer(),
+  ProtocolMax: t.Integer(),
+  ProtocolCur: t.Integer(),
+  DelegateMin: t.Integer(),
+  DelegateMax: t.Integer(),
+  DelegateCur: t.Integer(),
 })
-export type AgentMembers = Infer<typeof AgentMembers>
+export type AgentMember = t.Infer<typeof AgentMember>
 
-export const AgentSelf = Type.Object(
-  {
-    config: OpaqueObject('The configuration; secrets are shown as `<redacted>`.'),
-    stats: MapOf(MapOf(Type.String())),
-    member: AgentMember,
-  },
-  { $id: 'AgentSelf', description: 'The agent that answers.' },
-)
-export type AgentSelf = Infer<typeof AgentSelf>
+export const AgentMembers = t.Named('AgentMembers', {
+  ServerName: t.String(),
+  ServerRegion: t.String(),
+  ServerDC: t.String(),
+  Members: t.Array(AgentMember),
+})
+export type AgentMembers = t.Infer<typeof AgentMembers>
 
-export const AgentJoinResponse = Named('AgentJoinResponse', {
-  num_joined: Type.Integer(),
-  error: Type.String(),
+export const AgentSelf = t.Named('AgentSelf', 'The agent that answers.', {
+  config: t.OpaqueObject('The configuration; secrets are shown as `<redacted>`.'),
+  stats: t.MapOf(t.MapOf(t.String())),
+  member: AgentMember,
+})
+
+export const AgentJoinResponse = t.Named('AgentJoinResponse', {
+  num_joined: t.Integer(),
+  error: t.String(),
 })
 
 /** The lowest level of the lines that are followed; `trace` is the same as `debug`. */
 export const FOLLOWED_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type FollowedLevel = (typeof FOLLOWED_LEVELS)[number]
 
-const DiskUse = Named('DiskUse', { DiskMB: Type.Integer(), UsedMB: Type.Integer() })
+const DiskUse = t.Named('DiskUse', { DiskMB: t.Integer(), UsedMB: t.Integer() })
 
-export const HostData = Type.Object(
+export const HostData = t.Object(
   {
-    OS: Type.String(),
-    Network: Type.Array(MapOf(Type.String()), {
+    OS: t.String(),
+    Network: t.Array(t.MapOf(t.String()), {
       description: 'Addresses of the machine: `interface`, `address`, `netmask`, `family`, `mac`.',
     }),
-    ResolvConf: Type.String({ description: '`/etc/resolv.conf`, truncated where it is long.' }),
-    Hosts: Type.String({ description: '`/etc/hosts`, truncated where it is long.' }),
-    Environment: MapOf(Type.String()),
-    Disk: MapOf(DiskUse),
+    ResolvConf: t.String({ description: '`/etc/resolv.conf`, truncated where it is long.' }),
+    Hosts: t.String({ description: '`/etc/hosts`, truncated where it is long.' }),
+    Environment: t.MapOf(t.String()),
+    Disk: t.MapOf(DiskUse),
   },
   {
     $id: 'HostData',
@@ -91,20 +71,21 @@ export const HostData = Type.Object(
       'that is not known to be harmless; `Disk` has the root and the data directory, by path.',
   },
 )
-export type HostData = Infer<typeof HostData>
+export type HostData = t.Infer<typeof HostData>
 
-export const AgentHostResponse = Named('AgentHostResponse', {
-  AgentID: Type.String({ description: 'The node, or the name of the server.' }),
+export const AgentHostResponse = t.Named('AgentHostResponse', {
+  AgentID: t.String({ description: 'The node, or the name of the server.' }),
   HostData,
 })
-export type AgentHostResponse = Infer<typeof AgentHostResponse>
 
-const Addresses = Type.Array(Type.String(), { description: '`host:port`' })
+const Addresses = t.Array(t.String(), { description: '`host:port`' })
 
 /** Routes about one agent: the one that answers, another server, or a node. */
 const agentQuery = {
-  node_id: TextParameter('The node, in place of a server.'),
-  server_id: TextParameter('Name of the server, or `leader`; the server that answers when empty.'),
+  node_id: t.TextParameter('The node, in place of a server.'),
+  server_id: t.TextParameter(
+    'Name of the server, or `leader`; the server that answers when empty.',
+  ),
 }
 const agentErrors = {
   400: 'Both a node and a server are named, or a parameter is invalid.',
@@ -117,29 +98,34 @@ export const agentRoutes = {
       summary: 'Say whether the agent that answers is well.',
       answeredBy: 'self',
       query: {
-        type: RepeatedParameter('`client` or `server`: only this part. May be given twice.'),
+        type: t.RepeatedParameter('`client` or `server`: only this part. May be given twice.'),
       },
-      returns: jsonResponse(AgentHealth, 'Every part asked for is well.'),
-      answers: { 500: { description: 'One is not.', schema: AgentHealth, contentType: TEXT_TYPE } },
+      returns: t.jsonResponse(AgentHealth, 'Every part asked for is well.'),
+      answers: {
+        500: { description: 'One is not.', schema: AgentHealth, contentType: t.TEXT_TYPE },
+      },
       errors: { 400: '`type` is neither `client` nor `server`.' },
       needs: 'none',
     }),
     readAgentSelf: read('/agent/self', {
       summary: 'Read configuration and state of the agent that answers.',
       answeredBy: 'self',
-      returns: jsonResponse(AgentSelf, 'The agent.'),
+      returns: t.jsonResponse(AgentSelf, 'The agent.'),
       needs: 'agent:read',
     }),
     listAgentMembers: read('/agent/members', {
       summary: 'List the servers that the agent knows.',
       answeredBy: 'self',
-      returns: jsonResponse(AgentMembers, 'The servers.'),
+      returns: t.jsonResponse(AgentMembers, 'The servers.'),
       needs: 'node:read',
     }),
     listAgentServers: read('/agent/servers', {
       summary: 'List the servers that the node of this agent connects to.',
       answeredBy: 'self',
-      returns: jsonResponse(Addresses, 'Their addresses; those of the cluster where no node runs.'),
+      returns: t.jsonResponse(
+        Addresses,
+        'Their addresses; those of the cluster where no node runs.',
+      ),
       needs: 'agent:read',
     }),
     setAgentServers: put('/agent/servers', {
@@ -147,35 +133,36 @@ export const agentRoutes = {
       growsState: false,
       answeredBy: 'self',
       audit: 'always',
-      query: { address: RepeatedParameter('Address of a server; may be repeated.') },
-      returns: emptyResponse('The node uses them for its next connection.'),
+      query: { address: t.RepeatedParameter('Address of a server; may be repeated.') },
+      returns: t.emptyResponse('The node uses them for its next connection.'),
       errors: {
         400: 'No address is given, one is invalid, or none can be reached.',
         501: 'The agent runs no node.',
       },
       needs: 'agent:write',
     }),
-    joinAgent: write('/agent/join', {
+    joinAgent: operate('/agent/join', {
       summary:
         'Confirm that servers are members of the cluster; servers join through their database.',
-      growsState: false,
       answeredBy: 'self',
       audit: 'none',
-      query: { address: RepeatedParameter('Address of a server; may be repeated.') },
-      returns: jsonResponse(AgentJoinResponse, 'How many are members, and why the others are not.'),
+      query: { address: t.RepeatedParameter('Address of a server; may be repeated.') },
+      returns: t.jsonResponse(
+        AgentJoinResponse,
+        'How many are members, and why the others are not.',
+      ),
       errors: { 400: 'No address is given.' },
       needs: 'agent:write',
     }),
-    forceLeaveAgent: write('/agent/force-leave', {
+    forceLeaveAgent: operate('/agent/force-leave', {
       summary: 'Mark a failed server as left, or remove it from the list.',
-      growsState: false,
       answeredBy: 'self',
       audit: 'always',
       query: {
-        node: Type.Optional(Type.String({ description: 'Name of the server; required.' })),
-        prune: FlagParameter('Remove it from the list.'),
+        node: t.Optional(t.String({ description: 'Name of the server; required.' })),
+        prune: t.FlagParameter('Remove it from the list.'),
       },
-      returns: emptyResponse('The server is marked as left, or removed.'),
+      returns: t.emptyResponse('The server is marked as left, or removed.'),
       errors: { 400: 'No server is named, or it is alive.', 404: 'The server is unknown.' },
       needs: 'agent:write',
     }),
@@ -184,21 +171,21 @@ export const agentRoutes = {
       answeredBy: 'named',
       streams: true,
       query: {
-        log_level: Type.Optional(
-          Type.String({
+        log_level: t.Optional(
+          t.String({
             description: 'The lowest level: `debug`, `info`, `warn` or `error`.',
             default: 'info',
           }),
         ),
         ...agentQuery,
-        log_json: FlagParameter('Lines as JSON.'),
-        plain: FlagParameter('Only the text, without frames.'),
+        log_json: t.FlagParameter('Lines as JSON.'),
+        plain: t.FlagParameter('Only the text, without frames.'),
       },
-      returns: jsonResponse(
+      returns: t.jsonResponse(
         StreamFrame,
         'Frames, or text with `plain=true`. Lines that a slow reader misses are counted in a line.',
       ),
-      answers: { 504: nodeTimeout },
+      answers: { 504: t.nodeTimeout },
       errors: agentErrors,
       needs: 'agent:read',
     }),
@@ -206,8 +193,8 @@ export const agentRoutes = {
       summary: 'Read data of the machine of an agent, for diagnosis.',
       answeredBy: 'named',
       query: agentQuery,
-      returns: jsonResponse(AgentHostResponse, 'The machine; no secrets are included.'),
-      answers: { 504: nodeTimeout },
+      returns: t.jsonResponse(AgentHostResponse, 'The machine; no secrets are included.'),
+      answers: { 504: t.nodeTimeout },
       errors: agentErrors,
       needs: 'agent:read',
     }),
@@ -216,18 +203,18 @@ export const agentRoutes = {
     readLeader: read('/status/leader', {
       summary: 'Read the address of the leader.',
       answeredBy: 'self',
-      returns: jsonResponse(Type.String(), 'The address; empty when there is no leader.'),
+      returns: t.jsonResponse(t.String(), 'The address; empty when there is no leader.'),
       needs: 'none',
     }),
     listPeers: read('/status/peers', {
       summary: 'List the addresses of the servers.',
       answeredBy: 'self',
-      returns: jsonResponse(Addresses, 'The addresses.'),
+      returns: t.jsonResponse(Addresses, 'The addresses.'),
       needs: 'none',
     }),
     listRegions: read('/regions', {
       summary: 'List the known regions.',
-      returns: jsonResponse(Type.Array(Type.String()), 'The names, sorted.'),
+      returns: t.jsonResponse(t.Array(t.String()), 'The names, sorted.'),
       needs: 'none',
     }),
   }),

@@ -1,48 +1,44 @@
-import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { AllocatedPort, NetworkResource } from './network.ts'
 import { TaskLifecycle } from './task.ts'
 
 /** Entries of `Resources`, `SharedResources` and `TaskResources`. */
-export const ResourceTotals = Named('ResourceTotals', {
-  CPU: Type.Integer(),
-  MemoryMB: Type.Integer(),
-  DiskMB: Type.Integer(),
-  Networks: Nullable(Type.Array(NetworkResource)),
+export const ResourceTotals = t.Named('ResourceTotals', {
+  CPU: t.Integer(),
+  MemoryMB: t.Integer(),
+  DiskMB: t.Integer(),
+  Networks: t.Nullable(t.Array(NetworkResource)),
 })
-export type ResourceTotals = Infer<typeof ResourceTotals>
+export type ResourceTotals = t.Infer<typeof ResourceTotals>
 
-export const AllocatedDevice = Named('AllocatedDevice', {
-  Vendor: Type.String(),
-  Type: Type.String(),
-  Name: Type.String(),
-  DeviceIDs: Type.Array(Type.String()),
+export const AllocatedDevice = t.Named('AllocatedDevice', {
+  Vendor: t.String(),
+  Type: t.String(),
+  Name: t.String(),
+  DeviceIDs: t.Array(t.String()),
 })
-export type AllocatedDevice = Infer<typeof AllocatedDevice>
+export type AllocatedDevice = t.Infer<typeof AllocatedDevice>
 
-export const AllocatedTaskResources = Named('AllocatedTaskResources', {
-  Cpu: Type.Object({
-    CpuShares: Type.Integer(),
-    ReservedCores: Nullable(Type.Array(Type.Integer())),
-  }),
-  Memory: Type.Object({ MemoryMB: Type.Integer(), MemoryMaxMB: Type.Integer() }),
-  Networks: Nullable(Type.Array(NetworkResource)),
-  Devices: Nullable(Type.Array(AllocatedDevice)),
+export const AllocatedTaskResources = t.Named('AllocatedTaskResources', {
+  Cpu: t.Object({ CpuShares: t.Integer(), ReservedCores: t.Nullable(t.Array(t.Integer())) }),
+  Memory: t.Object({ MemoryMB: t.Integer(), MemoryMaxMB: t.Integer() }),
+  Networks: t.Nullable(t.Array(NetworkResource)),
+  Devices: t.Nullable(t.Array(AllocatedDevice)),
 })
-export type AllocatedTaskResources = Infer<typeof AllocatedTaskResources>
+export type AllocatedTaskResources = t.Infer<typeof AllocatedTaskResources>
 
-export const AllocatedSharedResources = Named('AllocatedSharedResources', {
-  Networks: Nullable(Type.Array(NetworkResource)),
-  DiskMB: Type.Integer(),
-  Ports: Nullable(Type.Array(AllocatedPort)),
+export const AllocatedSharedResources = t.Named('AllocatedSharedResources', {
+  Networks: t.Nullable(t.Array(NetworkResource)),
+  DiskMB: t.Integer(),
+  Ports: t.Nullable(t.Array(AllocatedPort)),
 })
 
-export const AllocatedResources = Type.Object(
+export const AllocatedResources = t.Object(
   {
-    Tasks: MapOf(AllocatedTaskResources),
-    TaskLifecycles: MapOf(Nullable(TaskLifecycle)),
+    Tasks: t.MapOf(AllocatedTaskResources),
+    TaskLifecycles: t.MapOf(t.Nullable(TaskLifecycle)),
     Shared: AllocatedSharedResources,
   },
   { $id: 'AllocatedResources', description: 'Resources of a node that an allocation holds.' },
 )
-export type AllocatedResources = Infer<typeof AllocatedResources>
+export type AllocatedResources = t.Infer<typeof AllocatedResources>

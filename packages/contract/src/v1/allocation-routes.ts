@@ -1,7 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { unreplicatedRead, collectGarbage, list, read, blockingRead, write } from './define.ts'
-import { MapOf } from '../schema.ts'
+import * as t from './shared-schemas.ts'
+import { nodeRead, operate, collectGarbage, list, read, blockingRead, routes } from './define.ts'
 import {
   Allocation,
   AllocationPauseRequest,
@@ -12,25 +10,23 @@ import {
   AllocationStub,
   EmptyObject,
 } from './allocation.ts'
-import { emptyResponse, jsonResponse, textError, nodeTimeout } from './shared-schemas.ts'
 import { AllocationFailure } from './failure.ts'
 import { AllocationUsage, CheckResult } from './client-stats.ts'
-import { FlagParameter, TextParameter } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 
-const unknownAllocation = textError('`Unknown allocation "<id>"`, or its node cannot be reached.')
-const notUuid = textError('`alloc lookup failed: UUID must be 36 characters`')
+const unknownAllocation = t.textError('`Unknown allocation "<id>"`, or its node cannot be reached.')
+const notUuid = t.textError('`alloc lookup failed: UUID must be 36 characters`')
 
 export const allocationRoutes = routes('Allocations', {
   listAllocations: list('/allocations', {
     summary: 'List allocations.',
     cost: 2,
     query: {
-      resources: FlagParameter('Include `AllocatedResources`.'),
-      task_states: FlagParameter('Include the states of the tasks.', true),
+      resources: t.FlagParameter('Include `AllocatedResources`.'),
+      task_states: t.FlagParameter('Include the states of the tasks.', true),
     },
-    returns: jsonResponse(
-      Type.Array(AllocationStub),
+    returns: t.jsonResponse(
+      t.Array(AllocationStub),
       'The allocations, oldest first, or by id with `prefix`.',
     ),
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
@@ -38,110 +34,97 @@ export const allocationRoutes = routes('Allocations', {
   }),
   readAllocation: blockingRead('/allocation/:alloc_id', {
     summary: 'Read one allocation, with its job.',
-    returns: jsonResponse(Allocation, 'The allocation.'),
+    returns: t.jsonResponse(Allocation, 'The allocation.'),
     answers: { 400: notUuid },
     errors: { 404: '`alloc not found`' },
     needs: 'namespace:read-job',
   }),
-  stopAllocation: write('/allocation/:alloc_id/stop', {
+  stopAllocation: operate('/allocation/:alloc_id/stop', {
     summary: 'Stop an allocation and place another in its stead.',
-    growsState: false,
     query: {
-      no_shutdown_delay: FlagParameter('Skip the shutdown delays of group and tasks.'),
-      reschedule: FlagParameter('Count it as a rescheduling.'),
+      no_shutdown_delay: t.FlagParameter('Skip the shutdown delays of group and tasks.'),
+      reschedule: t.FlagParameter('Count it as a rescheduling.'),
     },
-    returns: jsonResponse(AllocationStopResponse, 'An evaluation was made that will replace it.'),
+    returns: t.jsonResponse(AllocationStopResponse, 'An evaluation was made that will replace it.'),
     answers: { 400: notUuid },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:alloc-lifecycle',
   }),
   listAllocationServices: blockingRead('/allocation/:alloc_id/services', {
     summary: 'List the services that an allocation registered.',
-    returns: jsonResponse(Type.Array(ServiceRegistration), 'The services.'),
+    returns: t.jsonResponse(t.Array(ServiceRegistration), 'The services.'),
     answers: { 400: notUuid },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
   readAllocationChecks: read('/allocation/:alloc_id/checks', {
     summary: 'Read the latest results of the health checks of an allocation.',
-    returns: jsonResponse(MapOf(CheckResult), 'The results by check id.'),
-    answers: { 400: notUuid, 504: nodeTimeout },
-    errors: { 404: '`allocation not found`' },
+    returns: t.jsonResponse(t.MapOf(CheckResult), 'The results by check id.'),
+    answers: { 400: notUuid, 504: t.nodeTimeout },
     needs: 'namespace:read-job',
   }),
   readAllocationFailure: read('/allocation/:alloc_id/failure', {
     summary: 'Read why an allocation fails, what it wrote last, what follows and what to do.',
     answeredBy: 'leader',
     cost: 2,
-    returns: jsonResponse(AllocationFailure, 'The failure; null while nothing is wrong.'),
+    returns: t.jsonResponse(AllocationFailure, 'The failure; null while nothing is wrong.'),
     answers: { 400: notUuid },
-    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
   readClientAllocationChecks: read('/client/allocation/:alloc_id/checks', {
     summary: 'The same, asked of the node that runs the allocation.',
     answeredBy: 'leader',
-    returns: jsonResponse(MapOf(CheckResult), 'The results by check id.'),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    returns: t.jsonResponse(t.MapOf(CheckResult), 'The results by check id.'),
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     needs: 'namespace:read-job',
   }),
-  signalAllocation: write('/client/allocation/:alloc_id/signal', {
+  signalAllocation: operate('/client/allocation/:alloc_id/signal', {
     summary: 'Send a signal to a task of an allocation, or to all of them.',
-    growsState: false,
     audit: 'always',
     body: AllocationSignalRequest,
-    returns: jsonResponse(EmptyObject, 'The signal was sent.'),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    returns: t.jsonResponse(EmptyObject, 'The signal was sent.'),
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     errors: { 400: 'The body is empty, the signal unknown, or the task unknown or not running.' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  restartAllocation: write('/client/allocation/:alloc_id/restart', {
+  restartAllocation: operate('/client/allocation/:alloc_id/restart', {
     summary: 'Restart the tasks of an allocation, or one of them, in place.',
-    growsState: false,
     audit: 'always',
     body: AllocationRestartRequest,
-    returns: jsonResponse(EmptyObject, 'The old processes have ended.'),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    returns: t.jsonResponse(EmptyObject, 'The old processes have ended.'),
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     errors: { 400: 'The task is unknown or not running, or the allocation has ended.' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  readAllocationStats: unreplicatedRead('/client/allocation/:alloc_id/stats', {
+  readAllocationStats: nodeRead('/client/allocation/:alloc_id/stats', {
     summary: 'Read what an allocation uses now.',
-    answeredBy: 'leader',
-    query: { task: TextParameter('Only this task.') },
-    returns: jsonResponse(AllocationUsage, 'The usage.'),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    query: { task: t.TextParameter('Only this task.') },
+    returns: t.jsonResponse(AllocationUsage, 'The usage.'),
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     needs: 'namespace:read-job',
   }),
   collectAllocation: collectGarbage('/client/allocation/:alloc_id/gc', {
     summary: 'Remove what an ended allocation left on its node.',
-    growsState: false,
-    answeredBy: 'leader',
-    audit: 'always',
-    returns: emptyResponse('It is removed.'),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    returns: t.emptyResponse('It is removed.'),
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     errors: { 400: '`No such allocation on client, or allocation not eligible for GC`' },
     needs: 'namespace:submit-job or namespace:gc-allocation',
   }),
-  readAllocationPause: unreplicatedRead('/client/allocation/:alloc_id/pause', {
+  readAllocationPause: nodeRead('/client/allocation/:alloc_id/pause', {
     summary: 'Read whether the schedule of a task is overridden.',
-    answeredBy: 'leader',
-    query: { task: Type.String({ description: 'The task.' }) },
-    returns: jsonResponse(
+    query: { task: t.String({ description: 'The task.' }) },
+    returns: t.jsonResponse(
       AllocationPauseState,
       'The last override; `scheduled` when there is none.',
     ),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     errors: { 400: 'The task is unknown.' },
     needs: 'namespace:read-job',
   }),
-  pauseAllocation: write('/client/allocation/:alloc_id/pause', {
+  pauseAllocation: operate('/client/allocation/:alloc_id/pause', {
     summary: 'Pause a task of an allocation, run it, or give it back to its schedule.',
-    growsState: false,
     audit: 'always',
     body: AllocationPauseRequest,
-    returns: emptyResponse('The node has stored it. A process that has to end is being stopped.'),
-    answers: { 404: unknownAllocation, 504: nodeTimeout },
+    returns: t.emptyResponse('The node has stored it. A process that has to end is being stopped.'),
+    answers: { 404: unknownAllocation, 504: t.nodeTimeout },
     errors: {
       400: '`Not a valid task schedule state`, or the task is unknown, has ended or has no schedule.',
     },

@@ -1,7 +1,5 @@
-import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { AllocatedResources, ResourceTotals } from './allocated-resources.ts'
-import { Uuid } from './shared-schemas.ts'
 import { Job } from './job.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { DnsConfig } from './network.ts'
@@ -20,159 +18,159 @@ export const CLIENT_STATUSES = [
 ] as const
 export type ClientStatus = (typeof CLIENT_STATUSES)[number]
 
-export const DesiredTransition = Type.Object(
+export const DesiredTransition = t.Object(
   {
-    Migrate: Nullable(Type.Boolean()),
-    Reschedule: Nullable(Type.Boolean()),
-    ForceReschedule: Nullable(Type.Boolean()),
-    NoShutdownDelay: Nullable(Type.Boolean()),
-    MigrateDisablePlacement: Nullable(Type.Boolean()),
+    Migrate: t.Nullable(t.Boolean()),
+    Reschedule: t.Nullable(t.Boolean()),
+    ForceReschedule: t.Nullable(t.Boolean()),
+    NoShutdownDelay: t.Nullable(t.Boolean()),
+    MigrateDisablePlacement: t.Nullable(t.Boolean()),
   },
   {
     $id: 'DesiredTransition',
     description: 'Transition that the servers request for the allocation.',
   },
 )
-export type DesiredTransition = Infer<typeof DesiredTransition>
+export type DesiredTransition = t.Infer<typeof DesiredTransition>
 
-export const AllocationDeploymentStatus = Named('AllocationDeploymentStatus', {
-  Healthy: Nullable(Type.Boolean({ description: 'Null until it is known.' })),
-  Timestamp: Timestamp(),
-  Canary: Type.Boolean(),
-  ModifyIndex: Index(),
+export const AllocationDeploymentStatus = t.Named('AllocationDeploymentStatus', {
+  Healthy: t.Nullable(t.Boolean({ description: 'Null until it is known.' })),
+  Timestamp: t.Timestamp(),
+  Canary: t.Boolean(),
+  ModifyIndex: t.Index(),
 })
-export type AllocationDeploymentStatus = Infer<typeof AllocationDeploymentStatus>
+export type AllocationDeploymentStatus = t.Infer<typeof AllocationDeploymentStatus>
 
-export const RescheduleEvent = Named('RescheduleEvent', {
-  RescheduleTime: Nanoseconds(),
-  PrevAllocID: Type.String(),
-  PrevNodeID: Type.String(),
-  Delay: Nanoseconds(),
+export const RescheduleEvent = t.Named('RescheduleEvent', {
+  RescheduleTime: t.Nanoseconds(),
+  PrevAllocID: t.String(),
+  PrevNodeID: t.String(),
+  Delay: t.Nanoseconds(),
 })
-export type RescheduleEvent = Infer<typeof RescheduleEvent>
+export type RescheduleEvent = t.Infer<typeof RescheduleEvent>
 
-export const RescheduleTracker = Type.Object(
+export const RescheduleTracker = t.Object(
   {
-    Events: Type.Array(RescheduleEvent),
-    LastReschedule: Type.String({ description: '`failed to place` when no node was found.' }),
+    Events: t.Array(RescheduleEvent),
+    LastReschedule: t.String({ description: '`failed to place` when no node was found.' }),
   },
   { $id: 'RescheduleTracker', description: 'The failed allocations that this one replaces.' },
 )
-export type RescheduleTracker = Infer<typeof RescheduleTracker>
+export type RescheduleTracker = t.Infer<typeof RescheduleTracker>
 
-export const AllocationStateChange = Named('AllocationStateChange', {
-  Field: Type.String(),
-  Value: Type.String(),
-  Time: Timestamp(),
+export const AllocationStateChange = t.Named('AllocationStateChange', {
+  Field: t.String(),
+  Value: t.String(),
+  Time: t.Timestamp(),
 })
-export type AllocationStateChange = Infer<typeof AllocationStateChange>
+export type AllocationStateChange = t.Infer<typeof AllocationStateChange>
 
-export const AllocationNetworkStatus = Named('AllocationNetworkStatus', {
-  InterfaceName: Type.String(),
-  Address: Type.String(),
-  AddressIPv6: Type.String(),
-  DNS: Nullable(DnsConfig),
+export const AllocationNetworkStatus = t.Named('AllocationNetworkStatus', {
+  InterfaceName: t.String(),
+  Address: t.String(),
+  AddressIPv6: t.String(),
+  DNS: t.Nullable(DnsConfig),
 })
-export type AllocationNetworkStatus = Infer<typeof AllocationNetworkStatus>
+export type AllocationNetworkStatus = t.Infer<typeof AllocationNetworkStatus>
 
 /** Fields that lists include too. */
 const listedFields = {
-  ID: Uuid(),
-  EvalID: Type.String(),
-  Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
-  Namespace: Type.String(),
-  NodeID: Type.String(),
-  NodeName: Type.String(),
-  JobID: Type.String(),
-  JobType: Type.String(),
-  JobVersion: Type.Integer(),
-  TaskGroup: Type.String(),
-  DesiredStatus: Type.Enum(DESIRED_STATUSES),
-  DesiredDescription: Type.String(),
+  ID: t.Uuid(),
+  EvalID: t.String(),
+  Name: t.String({ description: '`<job>.<group>[<n>]`' }),
+  Namespace: t.String(),
+  NodeID: t.String(),
+  NodeName: t.String(),
+  JobID: t.String(),
+  JobType: t.String(),
+  JobVersion: t.Integer(),
+  TaskGroup: t.String(),
+  DesiredStatus: t.Enum(DESIRED_STATUSES),
+  DesiredDescription: t.String(),
   DesiredTransition: DesiredTransition,
-  ClientStatus: Type.Enum(CLIENT_STATUSES),
-  ClientDescription: Type.String(),
-  TaskStates: Nullable(MapOf(TaskState)),
-  DeploymentStatus: Nullable(AllocationDeploymentStatus),
-  RescheduleTracker: Nullable(RescheduleTracker),
-  PreviousAllocation: Type.String(),
-  NextAllocation: Type.String(),
-  FollowupEvalID: Type.String(),
-  PreemptedAllocations: Nullable(Type.Array(Type.String())),
-  PreemptedByAllocation: Type.String(),
-  CreateIndex: Index(),
-  ModifyIndex: Index('Changes with every write.'),
-  CreateTime: Nanoseconds(),
-  ModifyTime: Nanoseconds(),
-  Resources: Nullable(ResourceTotals),
-  SharedResources: Nullable(ResourceTotals),
-  TaskResources: Nullable(MapOf(ResourceTotals)),
+  ClientStatus: t.Enum(CLIENT_STATUSES),
+  ClientDescription: t.String(),
+  TaskStates: t.Nullable(t.MapOf(TaskState)),
+  DeploymentStatus: t.Nullable(AllocationDeploymentStatus),
+  RescheduleTracker: t.Nullable(RescheduleTracker),
+  PreviousAllocation: t.String(),
+  NextAllocation: t.String(),
+  FollowupEvalID: t.String(),
+  PreemptedAllocations: t.Nullable(t.Array(t.String())),
+  PreemptedByAllocation: t.String(),
+  CreateIndex: t.Index(),
+  ModifyIndex: t.Index('Changes with every write.'),
+  CreateTime: t.Nanoseconds(),
+  ModifyTime: t.Nanoseconds(),
+  Resources: t.Nullable(ResourceTotals),
+  SharedResources: t.Nullable(ResourceTotals),
+  TaskResources: t.Nullable(t.MapOf(ResourceTotals)),
   Metrics: PlacementMetrics,
-  AllocModifyIndex: Index('Changes only when the servers write.'),
-  DeploymentID: Type.String(),
+  AllocModifyIndex: t.Index('Changes only when the servers write.'),
+  DeploymentID: t.String(),
 }
 
 const recordFields = {
   ...listedFields,
   AllocatedResources: AllocatedResources,
-  AllocStates: Nullable(Type.Array(AllocationStateChange)),
-  NetworkStatus: Nullable(AllocationNetworkStatus),
+  AllocStates: t.Nullable(t.Array(AllocationStateChange)),
+  NetworkStatus: t.Nullable(AllocationNetworkStatus),
 }
 
 /** "allocation without job information". Every field, zero values included. */
-export const AllocationRecord = Type.Object(recordFields, {
+export const AllocationRecord = t.Object(recordFields, {
   $id: 'AllocationRecord',
   description: 'A task group placed on a node, without the copy of its job.',
 })
-export type AllocationRecord = Infer<typeof AllocationRecord>
+export type AllocationRecord = t.Infer<typeof AllocationRecord>
 
-export const Allocation = Type.Object(
+export const Allocation = t.Object(
   { ...recordFields, Job: Job },
   {
     $id: 'Allocation',
     description: 'A task group placed on a node; `Job` is as of its last update and may be stale.',
   },
 )
-export type Allocation = Infer<typeof Allocation>
+export type Allocation = t.Infer<typeof Allocation>
 
 /**
  * `AllocatedResources` is in a list only with `resources=true`, `Job` never; every other field is.
  */
-export const AllocationStub = Type.Object(
-  { ...listedFields, AllocatedResources: Type.Optional(AllocatedResources) },
-  { $id: 'AllocationStub', description: 'An allocation in a list.' },
-)
-export type AllocationStub = Infer<typeof AllocationStub>
-
-export const AllocationStopResponse = Named('AllocationStopResponse', {
-  EvalID: Type.String(),
-  Index: Index(),
+export const AllocationStub = t.Named('AllocationStub', 'An allocation in a list.', {
+  ...listedFields,
+  AllocatedResources: t.Optional(AllocatedResources),
 })
-export type AllocationStopResponse = Infer<typeof AllocationStopResponse>
+export type AllocationStub = t.Infer<typeof AllocationStub>
 
-export const AllocationSignalRequest = Named('AllocationSignalRequest', {
-  Signal: Type.String({ description: 'Such as `SIGHUP`.' }),
-  Task: Type.String({ description: 'Every task of the allocation when empty.' }),
+export const AllocationStopResponse = t.Named('AllocationStopResponse', {
+  EvalID: t.String(),
+  Index: t.Index(),
+})
+export type AllocationStopResponse = t.Infer<typeof AllocationStopResponse>
+
+export const AllocationSignalRequest = t.Named('AllocationSignalRequest', {
+  Signal: t.String({ description: 'Such as `SIGHUP`.' }),
+  Task: t.String({ description: 'Every task of the allocation when empty.' }),
 })
 
 /** `TaskName` takes precedence over the older `Task`. */
-export const AllocationRestartRequest = Named('AllocationRestartRequest', {
-  TaskName: Type.String({ description: 'Every running task when empty.' }),
-  Task: Type.String({ description: 'Older name of `TaskName`.' }),
-  AllTasks: Type.Boolean({ description: 'Also the tasks that have ended.' }),
+export const AllocationRestartRequest = t.Named('AllocationRestartRequest', {
+  TaskName: t.String({ description: 'Every running task when empty.' }),
+  Task: t.String({ description: 'Older name of `TaskName`.' }),
+  AllTasks: t.Boolean({ description: 'Also the tasks that have ended.' }),
 })
 
 export const PAUSE_STATES = ['pause', 'run', 'scheduled'] as const
 export type PauseState = (typeof PAUSE_STATES)[number]
 
-export const AllocationPauseRequest = Named('AllocationPauseRequest', {
-  Task: Type.String(),
-  ScheduleState: Type.String({ description: '`pause`, `run` or `scheduled`.' }),
+export const AllocationPauseRequest = t.Named('AllocationPauseRequest', {
+  Task: t.String(),
+  ScheduleState: t.String({ description: '`pause`, `run` or `scheduled`.' }),
 })
 
-export const AllocationPauseState = Named('AllocationPauseState', {
-  ScheduleState: Type.Enum(PAUSE_STATES),
+export const AllocationPauseState = t.Named('AllocationPauseState', {
+  ScheduleState: t.Enum(PAUSE_STATES),
 })
-export type AllocationPauseState = Infer<typeof AllocationPauseState>
+export type AllocationPauseState = t.Infer<typeof AllocationPauseState>
 
-export const EmptyObject = Type.Object({}, { $id: 'EmptyObject', additionalProperties: false })
+export const EmptyObject = t.Object({}, { $id: 'EmptyObject', additionalProperties: false })

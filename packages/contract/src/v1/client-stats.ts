@@ -1,133 +1,107 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { unreplicatedRead, collectGarbage, put } from './define.ts'
-import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
-import {
-  emptyResponse,
-  jsonResponse,
-  textError,
-  nodeTimeout,
-  OpaqueObject,
-} from './shared-schemas.ts'
-import { TextParameter } from './query.ts'
+import * as t from './shared-schemas.ts'
+import { nodeRead, collectGarbage, put, routes } from './define.ts'
 
-export const MemoryUsage = Type.Object(
-  {
-    RSS: Type.Integer(),
-    Cache: Type.Integer(),
-    Swap: Type.Integer(),
-    MappedFile: Type.Integer(),
-    Usage: Type.Integer(),
-    MaxUsage: Type.Integer(),
-    KernelUsage: Type.Integer(),
-    KernelMaxUsage: Type.Integer(),
-    Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
-  },
-  { $id: 'MemoryUsage', description: 'In bytes.' },
-)
-
-export const CpuUsage = Named('CpuUsage', {
-  SystemMode: Type.Number(),
-  UserMode: Type.Number(),
-  TotalTicks: Type.Number({ description: 'MHz used.' }),
-  ThrottledPeriods: Type.Integer(),
-  ThrottledTime: Nanoseconds(),
-  Percent: Type.Number(),
-  Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
+export const MemoryUsage = t.Named('MemoryUsage', 'In bytes.', {
+  RSS: t.Integer(),
+  Cache: t.Integer(),
+  Swap: t.Integer(),
+  MappedFile: t.Integer(),
+  Usage: t.Integer(),
+  MaxUsage: t.Integer(),
+  KernelUsage: t.Integer(),
+  KernelMaxUsage: t.Integer(),
+  Measured: t.Array(t.String(), { description: 'Which of the values were measured.' }),
 })
 
-export const ResourceUsage = Named('ResourceUsage', {
+export const CpuUsage = t.Named('CpuUsage', {
+  SystemMode: t.Number(),
+  UserMode: t.Number(),
+  TotalTicks: t.Number({ description: 'MHz used.' }),
+  ThrottledPeriods: t.Integer(),
+  ThrottledTime: t.Nanoseconds(),
+  Percent: t.Number(),
+  Measured: t.Array(t.String(), { description: 'Which of the values were measured.' }),
+})
+
+export const ResourceUsage = t.Named('ResourceUsage', {
   MemoryStats: MemoryUsage,
   CpuStats: CpuUsage,
-  DeviceStats: Nullable(Type.Array(OpaqueObject('Statistics of one group of devices.'))),
+  DeviceStats: t.Nullable(t.Array(t.OpaqueObject('Statistics of one group of devices.'))),
 })
-export type ResourceUsage = Infer<typeof ResourceUsage>
+export type ResourceUsage = t.Infer<typeof ResourceUsage>
 
-export const TaskUsage = Named('TaskUsage', {
+export const TaskUsage = t.Named('TaskUsage', {
   ResourceUsage: ResourceUsage,
-  Timestamp: Nanoseconds(),
-  Pids: Nullable(MapOf(ResourceUsage)),
+  Timestamp: t.Nanoseconds(),
+  Pids: t.Nullable(t.MapOf(ResourceUsage)),
 })
-export type TaskUsage = Infer<typeof TaskUsage>
+export type TaskUsage = t.Infer<typeof TaskUsage>
 
-export const AllocationUsage = Type.Object(
-  {
-    ResourceUsage: ResourceUsage,
-    Tasks: MapOf(TaskUsage),
-    Timestamp: Nanoseconds(),
-  },
+export const AllocationUsage = t.Object(
+  { ResourceUsage: ResourceUsage, Tasks: t.MapOf(TaskUsage), Timestamp: t.Nanoseconds() },
   { $id: 'AllocationUsage', description: 'Current resource usage of an allocation.' },
 )
-export type AllocationUsage = Infer<typeof AllocationUsage>
+export type AllocationUsage = t.Infer<typeof AllocationUsage>
 
 export const CHECK_STATUSES = ['success', 'failure', 'pending'] as const
 export type CheckStatus = (typeof CHECK_STATUSES)[number]
 
-export const CheckResult = Type.Object(
-  {
-    ID: Type.String(),
-    Mode: Type.String({ description: '`healthiness` or `readiness`.' }),
-    Status: Type.Enum(CHECK_STATUSES),
-    StatusCode: Type.Optional(Type.Integer()),
-    Output: Type.String(),
-    Timestamp: Type.Integer({ description: 'Unix seconds.' }),
-    Group: Type.String(),
-    Task: Type.Optional(Type.String()),
-    Service: Type.String(),
-    Check: Type.String(),
-  },
-  { $id: 'CheckResult', description: 'The latest result of one health check.' },
-)
-export type CheckResult = Infer<typeof CheckResult>
+export const CheckResult = t.Named('CheckResult', 'The latest result of one health check.', {
+  ID: t.String(),
+  Mode: t.String({ description: '`healthiness` or `readiness`.' }),
+  Status: t.Enum(CHECK_STATUSES),
+  StatusCode: t.Optional(t.Integer()),
+  Output: t.String(),
+  Timestamp: t.Integer({ description: 'Unix seconds.' }),
+  Group: t.String(),
+  Task: t.Optional(t.String()),
+  Service: t.String(),
+  Check: t.String(),
+})
+export type CheckResult = t.Infer<typeof CheckResult>
 
-export const DiskUsage = Type.Object(
-  {
-    Device: Type.String(),
-    Mountpoint: Type.String(),
-    Size: Type.Integer(),
-    Used: Type.Integer(),
-    Available: Type.Integer(),
-    UsedPercent: Type.Number(),
-    InodesUsedPercent: Type.Number(),
-  },
-  { $id: 'DiskUsage', description: 'In bytes.' },
-)
-export type DiskUsage = Infer<typeof DiskUsage>
+export const DiskUsage = t.Named('DiskUsage', 'In bytes.', {
+  Device: t.String(),
+  Mountpoint: t.String(),
+  Size: t.Integer(),
+  Used: t.Integer(),
+  Available: t.Integer(),
+  UsedPercent: t.Number(),
+  InodesUsedPercent: t.Number(),
+})
+export type DiskUsage = t.Infer<typeof DiskUsage>
 
-export const HostUsage = Type.Object(
-  {
-    Memory: Type.Object({
-      Total: Type.Integer(),
-      Available: Type.Integer(),
-      Used: Type.Integer(),
-      Free: Type.Integer(),
+export const HostUsage = t.Named('HostUsage', 'Current resource usage of a node.', {
+  Memory: t.Object({
+    Total: t.Integer(),
+    Available: t.Integer(),
+    Used: t.Integer(),
+    Free: t.Integer(),
+  }),
+  CPU: t.Array(
+    t.Object({
+      CPU: t.String(),
+      User: t.Number(),
+      System: t.Number(),
+      Idle: t.Number(),
+      TotalPercent: t.Number(),
     }),
-    CPU: Type.Array(
-      Type.Object({
-        CPU: Type.String(),
-        User: Type.Number(),
-        System: Type.Number(),
-        Idle: Type.Number(),
-        TotalPercent: Type.Number(),
-      }),
-    ),
-    DiskStats: Type.Array(DiskUsage),
-    AllocDirStats: DiskUsage,
-    DeviceStats: Nullable(Type.Array(OpaqueObject('Statistics of one group of devices.'))),
-    Uptime: Type.Integer({ description: 'Seconds.' }),
-    Timestamp: Nanoseconds(),
-    CPUTicksConsumed: Type.Number(),
-  },
-  { $id: 'HostUsage', description: 'Current resource usage of a node.' },
-)
-export type HostUsage = Infer<typeof HostUsage>
+  ),
+  DiskStats: t.Array(DiskUsage),
+  AllocDirStats: DiskUsage,
+  DeviceStats: t.Nullable(t.Array(t.OpaqueObject('Statistics of one group of devices.'))),
+  Uptime: t.Integer({ description: 'Seconds.' }),
+  Timestamp: t.Nanoseconds(),
+  CPUTicksConsumed: t.Number(),
+})
+export type HostUsage = t.Infer<typeof HostUsage>
 
 /** In force: the dynamic values over the static ones, which the configuration of the node has. */
-export const NodeMeta = Type.Object(
+export const NodeMeta = t.Object(
   {
-    Meta: MapOf(Type.String()),
-    Dynamic: MapOf(Nullable(Type.String())),
-    Static: MapOf(Type.String()),
+    Meta: t.MapOf(t.String()),
+    Dynamic: t.MapOf(t.Nullable(t.String())),
+    Static: t.MapOf(t.String()),
   },
   {
     $id: 'NodeMeta',
@@ -136,12 +110,12 @@ export const NodeMeta = Type.Object(
       'configuration), and as the configuration has it.',
   },
 )
-export type NodeMeta = Infer<typeof NodeMeta>
+export type NodeMeta = t.Infer<typeof NodeMeta>
 
-const NodeMetaRequest = Type.Object(
+const NodeMetaRequest = t.Object(
   {
-    NodeID: Type.Optional(Type.String({ description: 'In place of `node_id`.' })),
-    Meta: MapOf(Nullable(Type.String())),
+    NodeID: t.Optional(t.String({ description: 'In place of `node_id`.' })),
+    Meta: t.MapOf(t.Nullable(t.String())),
   },
   {
     $id: 'NodeMetaRequest',
@@ -150,26 +124,24 @@ const NodeMetaRequest = Type.Object(
 )
 
 const nodeQuery = {
-  node_id: TextParameter('The node; needed when the agent that answers is none itself.'),
+  node_id: t.TextParameter('The node; needed when the agent that answers is none itself.'),
 }
-const noNode = textError('`No local Node and node_id not provided`')
+const noNode = t.textError('`No local Node and node_id not provided`')
 
 export const clientStatsRoutes = routes('Nodes', {
-  readClientStats: unreplicatedRead('/client/stats', {
+  readClientStats: nodeRead('/client/stats', {
     summary: 'Read what a node uses now.',
-    answeredBy: 'leader',
     query: nodeQuery,
-    returns: jsonResponse(HostUsage, 'The usage.'),
-    answers: { 400: noNode, 504: nodeTimeout },
+    returns: t.jsonResponse(HostUsage, 'The usage.'),
+    answers: { 400: noNode, 504: t.nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
-  readNodeMeta: unreplicatedRead('/client/metadata', {
+  readNodeMeta: nodeRead('/client/metadata', {
     summary: 'Read the metadata of a node.',
-    answeredBy: 'leader',
     query: nodeQuery,
-    returns: jsonResponse(NodeMeta, 'The metadata.'),
-    answers: { 400: noNode, 504: nodeTimeout },
+    returns: t.jsonResponse(NodeMeta, 'The metadata.'),
+    answers: { 400: noNode, 504: t.nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
@@ -180,8 +152,8 @@ export const clientStatsRoutes = routes('Nodes', {
     audit: 'always',
     query: nodeQuery,
     body: NodeMetaRequest,
-    returns: jsonResponse(NodeMeta, 'The metadata.'),
-    answers: { 504: nodeTimeout },
+    returns: t.jsonResponse(NodeMeta, 'The metadata.'),
+    answers: { 504: t.nodeTimeout },
     errors: {
       400: 'No node is named, or a name or value is invalid.',
       404: 'The node is unknown or cannot be reached.',
@@ -190,12 +162,9 @@ export const clientStatsRoutes = routes('Nodes', {
   }),
   collectClient: collectGarbage('/client/gc', {
     summary: 'Remove what ended allocations left on a node.',
-    growsState: false,
-    answeredBy: 'leader',
-    audit: 'always',
     query: nodeQuery,
-    returns: emptyResponse('It is removed.'),
-    answers: { 400: noNode, 504: nodeTimeout },
+    returns: t.emptyResponse('It is removed.'),
+    answers: { 400: noNode, 504: t.nodeTimeout },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:write',
   }),

@@ -1,19 +1,16 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { Named, type Infer } from '../schema.ts'
-import { jsonResponse } from './shared-schemas.ts'
-import { put, read } from './define.ts'
+import * as t from './shared-schemas.ts'
+import { put, read, routes } from './define.ts'
 import { responseMeta } from './write-response.ts'
 
-export const ClusterLevelResponse = Named('ClusterLevelResponse', {
-  Level: Type.String({
+export const ClusterLevelResponse = t.Named('ClusterLevelResponse', {
+  Level: t.String({
     description:
       'The minor version whose formats are written, such as `1.4`. Older programs do not start on this state.',
   }),
-  Possible: Type.String({ description: 'The level that all servers of the region support.' }),
+  Possible: t.String({ description: 'The level that all servers of the region support.' }),
   ...responseMeta,
 })
-export type ClusterLevelResponse = Infer<typeof ClusterLevelResponse>
+export type ClusterLevelResponse = t.Infer<typeof ClusterLevelResponse>
 
 const path = '/operator/cluster/level'
 
@@ -21,14 +18,17 @@ export const clusterLevelRoutes = routes('Operator', {
   readClusterLevel: read(path, {
     summary: 'Read the cluster level.',
     answeredBy: 'leader',
-    returns: jsonResponse(ClusterLevelResponse, 'The level, and the one that the servers support.'),
+    returns: t.jsonResponse(
+      ClusterLevelResponse,
+      'The level, and the one that the servers support.',
+    ),
     needs: 'operator:read',
   }),
   raiseClusterLevel: put(path, {
     summary: 'Finish an upgrade: raise the cluster level to the version of the servers.',
     audit: 'always',
     growsState: false,
-    returns: jsonResponse(ClusterLevelResponse, 'The level that is in force now.'),
+    returns: t.jsonResponse(ClusterLevelResponse, 'The level that is in force now.'),
     errors: { 400: 'A server of the cluster runs an older version.' },
     needs: 'operator:write',
   }),

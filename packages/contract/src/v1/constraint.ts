@@ -1,16 +1,12 @@
-import { Type } from 'typebox'
-import { Named, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
 /** Filters the nodes on which a job, group or task may run. */
-export const Constraint = Type.Object(
-  {
-    LTarget: Type.String({ description: 'Left side, such as `${attr.kernel.name}`.' }),
-    RTarget: Type.String({ description: 'Right side; what it means depends on `Operand`.' }),
-    Operand: Type.String({ description: 'How the sides are compared.', default: '=' }),
-  },
-  { $id: 'Constraint', description: 'A rule that a node must meet.' },
-)
-export type Constraint = Infer<typeof Constraint>
+export const Constraint = t.Named('Constraint', 'A rule that a node must meet.', {
+  LTarget: t.String({ description: 'Left side, such as `${attr.kernel.name}`.' }),
+  RTarget: t.String({ description: 'Right side; what it means depends on `Operand`.' }),
+  Operand: t.String({ description: 'How the sides are compared.', default: '=' }),
+})
+export type Constraint = t.Infer<typeof Constraint>
 
 /** The operands a constraint may use. */
 export const CONSTRAINT_OPERANDS = [
@@ -36,32 +32,23 @@ export const CONSTRAINT_OPERANDS = [
 ] as const
 export type ConstraintOperand = (typeof CONSTRAINT_OPERANDS)[number]
 
-export const Affinity = Type.Object(
-  {
-    LTarget: Type.String(),
-    RTarget: Type.String(),
-    Operand: Type.String({ default: '=' }),
-    Weight: Type.Integer({
-      description: 'From -100 (avoid) to 100 (prefer), never 0.',
-      default: 50,
-    }),
-  },
-  { $id: 'Affinity', description: 'A preference for nodes that meet a rule.' },
-)
-export type Affinity = Infer<typeof Affinity>
-
-export const SpreadTarget = Named('SpreadTarget', {
-  Value: Type.String({ description: 'Value of the attribute.' }),
-  Percent: Type.Integer({ description: 'Share of the allocations it should get.' }),
+export const Affinity = t.Named('Affinity', 'A preference for nodes that meet a rule.', {
+  LTarget: t.String(),
+  RTarget: t.String(),
+  Operand: t.String({ default: '=' }),
+  Weight: t.Integer({ description: 'From -100 (avoid) to 100 (prefer), never 0.', default: 50 }),
 })
-export type SpreadTarget = Infer<typeof SpreadTarget>
+export type Affinity = t.Infer<typeof Affinity>
 
-export const Spread = Type.Object(
-  {
-    Attribute: Type.String({ description: 'Attribute over whose values to spread.' }),
-    Weight: Type.Integer({ description: 'From 1 to 100, against other spreads.', default: 50 }),
-    SpreadTarget: Nullable(Type.Array(SpreadTarget)),
-  },
-  { $id: 'Spread', description: 'Spreads allocations over the values of an attribute.' },
-)
-export type Spread = Infer<typeof Spread>
+export const SpreadTarget = t.Named('SpreadTarget', {
+  Value: t.String({ description: 'Value of the attribute.' }),
+  Percent: t.Integer({ description: 'Share of the allocations it should get.' }),
+})
+export type SpreadTarget = t.Infer<typeof SpreadTarget>
+
+export const Spread = t.Named('Spread', 'Spreads allocations over the values of an attribute.', {
+  Attribute: t.String({ description: 'Attribute over whose values to spread.' }),
+  Weight: t.Integer({ description: 'From 1 to 100, against other spreads.', default: 50 }),
+  SpreadTarget: t.Nullable(t.Array(SpreadTarget)),
+})
+export type Spread = t.Infer<typeof Spread>

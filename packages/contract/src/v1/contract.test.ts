@@ -9,6 +9,7 @@ import {
   SPEC_FIELDS,
   SPEC_ROUTES,
 } from '../../test/expected-routes.ts'
+import { read } from './define.ts'
 import * as v1 from './index.ts'
 
 const routes: readonly (readonly [string, Route])[] = Object.entries(v1.v1Routes)
@@ -42,6 +43,20 @@ test('the parameters of a path are exactly those that the route declares', () =>
     const inPath = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1])
     assert.deepEqual(inPath, Object.keys(route.params?.properties ?? {}), id)
   }
+})
+
+const USUAL_ERRORS = ['400', '403', '429', '500', '503']
+
+test('a new route has the errors of every route, and those of the last parameter of its path', () => {
+  const fields = { summary: 'Read it.', needs: 'node:read' }
+  assert.deepEqual(Object.keys(read('/nodes/some', fields).answers), USUAL_ERRORS)
+  const { answers } = read('/node/:node_id/thing', fields)
+  assert.deepEqual(Object.keys(answers), ['400', '403', '404', '429', '500', '503'])
+  assert.match(answers[400].description, /UUID must be 36 characters/)
+  assert.match(answers[404].description, /node not found/)
+  const accepting = read('/node/:node_id/thing', { ...fields, acceptsUnknown: true })
+  assert.deepEqual(Object.keys(accepting.answers), USUAL_ERRORS)
+  assert.throws(() => read('/thing/:thing_id', fields), /PATH_PARAMETERS has no thing_id/)
 })
 
 test('a blocking route takes index and wait, and no other route takes wait', () => {

@@ -1,18 +1,6 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { list, blockingRead, write } from './define.ts'
-import {
-  Named,
-  Index,
-  MapOf,
-  Nanoseconds,
-  Nullable,
-  Timestamp,
-  type Input,
-  type Infer,
-} from '../schema.ts'
+import * as t from './shared-schemas.ts'
+import { operate, list, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
-import { permissionDenied, jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { versionOrigin } from './version-origin.ts'
 
 /** `cancelled` has two l here and one in evaluations. */
@@ -29,141 +17,128 @@ export const DEPLOYMENT_STATUSES = [
 ] as const
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
 
-export const DeploymentGroupState = Named('DeploymentGroupState', {
-  AutoRevert: Type.Boolean(),
-  AutoPromote: Type.Boolean(),
-  ProgressDeadline: Nanoseconds(),
-  RequireProgressBy: Timestamp(),
-  Promoted: Type.Boolean(),
-  PlacedCanaries: Nullable(Type.Array(Type.String(), { description: 'Allocation ids.' })),
-  DesiredCanaries: Type.Integer(),
-  DesiredTotal: Type.Integer(),
-  PlacedAllocs: Type.Integer(),
-  HealthyAllocs: Type.Integer(),
-  UnhealthyAllocs: Type.Integer(),
+export const DeploymentGroupState = t.Named('DeploymentGroupState', {
+  AutoRevert: t.Boolean(),
+  AutoPromote: t.Boolean(),
+  ProgressDeadline: t.Nanoseconds(),
+  RequireProgressBy: t.Timestamp(),
+  Promoted: t.Boolean(),
+  PlacedCanaries: t.Nullable(t.Array(t.String(), { description: 'Allocation ids.' })),
+  DesiredCanaries: t.Integer(),
+  DesiredTotal: t.Integer(),
+  PlacedAllocs: t.Integer(),
+  HealthyAllocs: t.Integer(),
+  UnhealthyAllocs: t.Integer(),
 })
-export type DeploymentGroupState = Infer<typeof DeploymentGroupState>
+export type DeploymentGroupState = t.Infer<typeof DeploymentGroupState>
 
-export const Deployment = Type.Object(
-  {
-    ID: Uuid(),
-    Namespace: Type.String(),
-    JobID: Type.String(),
-    JobVersion: Type.Integer(),
-    JobModifyIndex: Index(),
-    JobSpecModifyIndex: Index(),
-    JobCreateIndex: Index(),
-    IsMultiregion: Type.Boolean(),
-    TaskGroups: MapOf(DeploymentGroupState),
-    Status: Type.Enum(DEPLOYMENT_STATUSES),
-    StatusDescription: Type.String(),
-    EvalPriority: Type.Integer(),
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
-    CreateTime: Nanoseconds(),
-    ModifyTime: Nanoseconds(),
-    ...versionOrigin,
-  },
-  { $id: 'Deployment', description: 'The roll-out of one version of a job.' },
-)
-export type Deployment = Infer<typeof Deployment>
-
-export const DeploymentUpdateResponse = Named('DeploymentUpdateResponse', {
-  EvalID: Type.String(),
-  EvalCreateIndex: Index(),
-  DeploymentModifyIndex: Index(),
-  RevertedJobVersion: Nullable(Type.Integer()),
-  Index: Index(),
+export const Deployment = t.Named('Deployment', 'The roll-out of one version of a job.', {
+  ID: t.Uuid(),
+  Namespace: t.String(),
+  JobID: t.String(),
+  JobVersion: t.Integer(),
+  JobModifyIndex: t.Index(),
+  JobSpecModifyIndex: t.Index(),
+  JobCreateIndex: t.Index(),
+  IsMultiregion: t.Boolean(),
+  TaskGroups: t.MapOf(DeploymentGroupState),
+  Status: t.Enum(DEPLOYMENT_STATUSES),
+  StatusDescription: t.String(),
+  EvalPriority: t.Integer(),
+  CreateIndex: t.Index(),
+  ModifyIndex: t.Index(),
+  CreateTime: t.Nanoseconds(),
+  ModifyTime: t.Nanoseconds(),
+  ...versionOrigin,
 })
-export type DeploymentUpdateResponse = Infer<typeof DeploymentUpdateResponse>
+export type Deployment = t.Infer<typeof Deployment>
 
-export const DeploymentPauseRequest = Named('DeploymentPauseRequest', {
-  DeploymentID: Type.String(),
-  Pause: Type.Boolean({ description: 'False resumes it.' }),
+export const DeploymentUpdateResponse = t.Named('DeploymentUpdateResponse', {
+  EvalID: t.String(),
+  EvalCreateIndex: t.Index(),
+  DeploymentModifyIndex: t.Index(),
+  RevertedJobVersion: t.Nullable(t.Integer()),
+  Index: t.Index(),
 })
-export type DeploymentPauseRequest = Input<Infer<typeof DeploymentPauseRequest>>
+export type DeploymentUpdateResponse = t.Infer<typeof DeploymentUpdateResponse>
 
-export const DeploymentPromoteRequest = Named('DeploymentPromoteRequest', {
-  DeploymentID: Type.String(),
-  All: Type.Boolean({ description: 'Promote the canaries of every group.' }),
-  Groups: Type.Array(Type.String()),
+export const DeploymentPauseRequest = t.Named('DeploymentPauseRequest', {
+  DeploymentID: t.String(),
+  Pause: t.Boolean({ description: 'False resumes it.' }),
 })
-export type DeploymentPromoteRequest = Input<Infer<typeof DeploymentPromoteRequest>>
+export type DeploymentPauseRequest = t.Input<t.Infer<typeof DeploymentPauseRequest>>
 
-export const DeploymentHealthRequest = Named('DeploymentHealthRequest', {
-  DeploymentID: Type.String(),
-  HealthyAllocationIDs: Type.Array(Type.String()),
-  UnhealthyAllocationIDs: Type.Array(Type.String()),
+export const DeploymentPromoteRequest = t.Named('DeploymentPromoteRequest', {
+  DeploymentID: t.String(),
+  All: t.Boolean({ description: 'Promote the canaries of every group.' }),
+  Groups: t.Array(t.String()),
 })
-export type DeploymentHealthRequest = Input<Infer<typeof DeploymentHealthRequest>>
+export type DeploymentPromoteRequest = t.Input<t.Infer<typeof DeploymentPromoteRequest>>
 
-export const DeploymentUnblockRequest = Named('DeploymentUnblockRequest', {
-  DeploymentID: Type.String(),
+export const DeploymentHealthRequest = t.Named('DeploymentHealthRequest', {
+  DeploymentID: t.String(),
+  HealthyAllocationIDs: t.Array(t.String()),
+  UnhealthyAllocationIDs: t.Array(t.String()),
 })
-export type DeploymentUnblockRequest = Input<Infer<typeof DeploymentUnblockRequest>>
+export type DeploymentHealthRequest = t.Input<t.Infer<typeof DeploymentHealthRequest>>
 
-/** Not spread over: numbers that are keys become texts in the type of a spread object. */
-function updateAnswers(why: string) {
-  return {
-    200: jsonResponse(DeploymentUpdateResponse, 'The deployment was changed.'),
-    400: textError(why),
-    403: permissionDenied,
-    404: textError('`deployment not found`'),
-  } as const
-}
+export const DeploymentUnblockRequest = t.Named('DeploymentUnblockRequest', {
+  DeploymentID: t.String(),
+})
+export type DeploymentUnblockRequest = t.Input<t.Infer<typeof DeploymentUnblockRequest>>
+
+const changed = t.jsonResponse(DeploymentUpdateResponse, 'The deployment was changed.')
 const ENDED = 'The body names another deployment, or the deployment has ended.'
 
 export const deploymentRoutes = routes('Deployments', {
   listDeployments: list('/deployments', {
     summary: 'List deployments.',
     cost: 2,
-    returns: jsonResponse(Type.Array(Deployment), 'The deployments, oldest first.'),
+    returns: t.jsonResponse(t.Array(Deployment), 'The deployments, oldest first.'),
     needs: 'namespace:read-job',
   }),
   readDeployment: blockingRead('/deployment/:deployment_id', {
     summary: 'Read one deployment.',
-    returns: jsonResponse(Deployment, 'The deployment.'),
-    errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
+    returns: t.jsonResponse(Deployment, 'The deployment.'),
     needs: 'namespace:read-job',
   }),
   listDeploymentAllocations: blockingRead('/deployment/allocations/:deployment_id', {
     summary: 'List the allocations of a deployment.',
-    returns: jsonResponse(Type.Array(AllocationStub), 'The allocations.'),
-    errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
+    returns: t.jsonResponse(t.Array(AllocationStub), 'The allocations.'),
     needs: 'namespace:read-job',
   }),
-  failDeployment: write('/deployment/fail/:deployment_id', {
+  failDeployment: operate('/deployment/fail/:deployment_id', {
     summary: 'Mark a deployment as failed.',
-    growsState: false,
-    answers: updateAnswers(ENDED),
+    returns: changed,
+    errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:fail-deployment',
   }),
-  pauseDeployment: write('/deployment/pause/:deployment_id', {
+  pauseDeployment: operate('/deployment/pause/:deployment_id', {
     summary: 'Pause a deployment, or let it go on.',
-    growsState: false,
     body: DeploymentPauseRequest,
-    answers: updateAnswers(ENDED),
+    returns: changed,
+    errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:pause-deployment',
   }),
-  promoteDeployment: write('/deployment/promote/:deployment_id', {
+  promoteDeployment: operate('/deployment/promote/:deployment_id', {
     summary: 'Promote the canaries of a deployment.',
-    growsState: false,
     body: DeploymentPromoteRequest,
-    answers: updateAnswers('The deployment has ended, or a group has too few healthy canaries.'),
+    returns: changed,
+    errors: { 400: 'The deployment has ended, or a group has too few healthy canaries.' },
     needs: 'namespace:submit-job or namespace:promote-deployment',
   }),
-  setDeploymentHealth: write('/deployment/allocation-health/:deployment_id', {
+  setDeploymentHealth: operate('/deployment/allocation-health/:deployment_id', {
     summary: 'Set the health of allocations of a deployment.',
-    growsState: false,
     body: DeploymentHealthRequest,
-    answers: updateAnswers('The deployment has ended, or an allocation is unknown to it.'),
+    returns: changed,
+    errors: { 400: 'The deployment has ended, or an allocation is unknown to it.' },
     needs: 'namespace:submit-job or namespace:set-alloc-health-deployment',
   }),
-  unblockDeployment: write('/deployment/unblock/:deployment_id', {
+  unblockDeployment: operate('/deployment/unblock/:deployment_id', {
     summary: 'Let a deployment of a multi-region job go on.',
-    growsState: false,
     body: DeploymentUnblockRequest,
-    answers: updateAnswers(ENDED),
+    returns: changed,
+    errors: { 400: ENDED },
     needs: 'namespace:submit-job or namespace:unblock-deployment',
   }),
 })

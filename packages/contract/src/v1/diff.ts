@@ -1,61 +1,57 @@
-import { Type } from 'typebox'
-import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
 export const DIFF_TYPES = ['None', 'Added', 'Deleted', 'Edited'] as const
 export type DiffType = (typeof DIFF_TYPES)[number]
 
-const DiffKind = Type.Enum(DIFF_TYPES)
+const DiffKind = t.Enum(DIFF_TYPES)
 
-export const FieldDiff = Named('FieldDiff', {
+export const FieldDiff = t.Named('FieldDiff', {
   Type: DiffKind,
-  Name: Type.String(),
-  Old: Type.String({ description: 'As text; empty when absent.' }),
-  New: Type.String({ description: 'As text; empty when absent.' }),
-  Annotations: Nullable(Type.Array(Type.String())),
+  Name: t.String(),
+  Old: t.String({ description: 'As text; empty when absent.' }),
+  New: t.String({ description: 'As text; empty when absent.' }),
+  Annotations: t.Nullable(t.Array(t.String())),
 })
-export type FieldDiff = Infer<typeof FieldDiff>
+export type FieldDiff = t.Infer<typeof FieldDiff>
 
 /** Objects nest (a service holds checks), so the schema refers to itself. */
-export const ObjectDiff = Type.Cyclic(
+export const ObjectDiff = t.Cyclic(
   {
-    ObjectDiff: Type.Object({
+    ObjectDiff: t.Object({
       Type: DiffKind,
-      Name: Type.String(),
-      Fields: Nullable(Type.Array(FieldDiff)),
-      Objects: Nullable(Type.Array(Type.Ref('ObjectDiff'))),
+      Name: t.String(),
+      Fields: t.Nullable(t.Array(FieldDiff)),
+      Objects: t.Nullable(t.Array(t.Ref('ObjectDiff'))),
     }),
   },
   'ObjectDiff',
 )
-export type ObjectDiff = Infer<typeof ObjectDiff>
+export type ObjectDiff = t.Infer<typeof ObjectDiff>
 
-export const TaskDiff = Named('TaskDiff', {
+export const TaskDiff = t.Named('TaskDiff', {
   Type: DiffKind,
-  Name: Type.String(),
-  Fields: Nullable(Type.Array(FieldDiff)),
-  Objects: Nullable(Type.Array(ObjectDiff)),
-  Annotations: Nullable(Type.Array(Type.String(), { description: 'Consequences of the change.' })),
+  Name: t.String(),
+  Fields: t.Nullable(t.Array(FieldDiff)),
+  Objects: t.Nullable(t.Array(ObjectDiff)),
+  Annotations: t.Nullable(t.Array(t.String(), { description: 'Consequences of the change.' })),
 })
-export type TaskDiff = Infer<typeof TaskDiff>
+export type TaskDiff = t.Infer<typeof TaskDiff>
 
-export const TaskGroupDiff = Named('TaskGroupDiff', {
+export const TaskGroupDiff = t.Named('TaskGroupDiff', {
   Type: DiffKind,
-  Name: Type.String(),
-  Fields: Nullable(Type.Array(FieldDiff)),
-  Objects: Nullable(Type.Array(ObjectDiff)),
-  Tasks: Nullable(Type.Array(TaskDiff)),
-  Updates: Nullable(MapOf(Type.Integer({ description: 'Allocations concerned; plan only.' }))),
+  Name: t.String(),
+  Fields: t.Nullable(t.Array(FieldDiff)),
+  Objects: t.Nullable(t.Array(ObjectDiff)),
+  Tasks: t.Nullable(t.Array(TaskDiff)),
+  Updates: t.Nullable(t.MapOf(t.Integer({ description: 'Allocations concerned; plan only.' }))),
 })
-export type TaskGroupDiff = Infer<typeof TaskGroupDiff>
+export type TaskGroupDiff = t.Infer<typeof TaskGroupDiff>
 
-export const JobDiff = Type.Object(
-  {
-    Type: DiffKind,
-    ID: Type.String(),
-    Fields: Nullable(Type.Array(FieldDiff)),
-    Objects: Nullable(Type.Array(ObjectDiff)),
-    TaskGroups: Nullable(Type.Array(TaskGroupDiff)),
-  },
-  { $id: 'JobDiff', description: 'Differences between two versions of a job.' },
-)
-export type JobDiff = Infer<typeof JobDiff>
+export const JobDiff = t.Named('JobDiff', 'Differences between two versions of a job.', {
+  Type: DiffKind,
+  ID: t.String(),
+  Fields: t.Nullable(t.Array(FieldDiff)),
+  Objects: t.Nullable(t.Array(ObjectDiff)),
+  TaskGroups: t.Nullable(t.Array(TaskGroupDiff)),
+})
+export type JobDiff = t.Infer<typeof JobDiff>

@@ -1,13 +1,9 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { list, read, remove, blockingRead } from './define.ts'
-import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
+import { list, read, remove, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
-import { jsonResponse, textError, Uuid } from './shared-schemas.ts'
 import { explainQuery, Explanation } from './explain.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { PlanAnnotations } from './plan-annotations.ts'
-import { filterQuery, LenientFlagParameter, TextParameter } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
 /** `canceled` has one l here and two in deployments. */
@@ -37,72 +33,72 @@ export const TRIGGERS = [
 export type Trigger = (typeof TRIGGERS)[number]
 
 const stubFields = {
-  ID: Uuid(),
-  Namespace: Type.String(),
-  Priority: Type.Integer(),
-  Type: Type.String({ description: 'Which scheduler runs it: the type of the job.' }),
-  TriggeredBy: Type.Enum(TRIGGERS),
-  JobID: Type.String(),
-  NodeID: Type.String(),
-  DeploymentID: Type.String(),
-  Status: Type.Enum(EVALUATION_STATUSES),
-  StatusDescription: Type.String(),
-  WaitUntil: Timestamp('The zero time when it does not wait.'),
-  NextEval: Type.String({ description: 'The delayed one that this one made.' }),
-  PreviousEval: Type.String({ description: 'The one that made this one.' }),
-  BlockedEval: Type.String({ description: 'The one that waits for room on behalf of this one.' }),
-  CreateIndex: Index(),
-  ModifyIndex: Index(),
-  CreateTime: Nanoseconds(),
-  ModifyTime: Nanoseconds(),
+  ID: t.Uuid(),
+  Namespace: t.String(),
+  Priority: t.Integer(),
+  Type: t.String({ description: 'Which scheduler runs it: the type of the job.' }),
+  TriggeredBy: t.Enum(TRIGGERS),
+  JobID: t.String(),
+  NodeID: t.String(),
+  DeploymentID: t.String(),
+  Status: t.Enum(EVALUATION_STATUSES),
+  StatusDescription: t.String(),
+  WaitUntil: t.Timestamp('The zero time when it does not wait.'),
+  NextEval: t.String({ description: 'The delayed one that this one made.' }),
+  PreviousEval: t.String({ description: 'The one that made this one.' }),
+  BlockedEval: t.String({ description: 'The one that waits for room on behalf of this one.' }),
+  CreateIndex: t.Index(),
+  ModifyIndex: t.Index(),
+  CreateTime: t.Nanoseconds(),
+  ModifyTime: t.Nanoseconds(),
 }
 
-export const EvaluationStub = Type.Object(stubFields, {
+export const EvaluationStub = t.Object(stubFields, {
   $id: 'EvaluationStub',
   description: 'An evaluation among the relatives of another.',
 })
-export type EvaluationStub = Infer<typeof EvaluationStub>
+export type EvaluationStub = t.Infer<typeof EvaluationStub>
 
 /** Every field is always there. */
-export const Evaluation = Type.Object(
+export const Evaluation = t.Object(
   {
     ...stubFields,
-    JobModifyIndex: Index(),
-    NodeModifyIndex: Index(),
-    Wait: Nanoseconds(),
-    RelatedEvals: Nullable(Type.Array(EvaluationStub, { description: 'With `related=true`.' })),
-    FailedTGAllocs: Nullable(MapOf(PlacementMetrics)),
-    PlanAnnotations: Nullable(PlanAnnotations),
-    ClassEligibility: Nullable(MapOf(Type.Boolean())),
-    QuotaLimitReached: Type.String(),
-    EscapedComputedClass: Type.Boolean(),
-    AnnotatePlan: Type.Boolean(),
-    QueuedAllocations: Nullable(MapOf(Type.Integer())),
-    SnapshotIndex: Index('The state the scheduler worked on.'),
+    JobModifyIndex: t.Index(),
+    NodeModifyIndex: t.Index(),
+    Wait: t.Nanoseconds(),
+    RelatedEvals: t.Nullable(t.Array(EvaluationStub, { description: 'With `related=true`.' })),
+    FailedTGAllocs: t.Nullable(t.MapOf(PlacementMetrics)),
+    PlanAnnotations: t.Nullable(PlanAnnotations),
+    ClassEligibility: t.Nullable(t.MapOf(t.Boolean())),
+    QuotaLimitReached: t.String(),
+    EscapedComputedClass: t.Boolean(),
+    AnnotatePlan: t.Boolean(),
+    QueuedAllocations: t.Nullable(t.MapOf(t.Integer())),
+    SnapshotIndex: t.Index('The state the scheduler worked on.'),
   },
   { $id: 'Evaluation', description: 'One request to bring a job or node to its desired state.' },
 )
-export type Evaluation = Infer<typeof Evaluation>
+export type Evaluation = t.Infer<typeof Evaluation>
 
-export const EvaluationCount = Named('EvaluationCount', { Count: Type.Integer(), ...responseMeta })
-export type EvaluationCount = Infer<typeof EvaluationCount>
+export const EvaluationCount = t.Named('EvaluationCount', { Count: t.Integer(), ...responseMeta })
+export type EvaluationCount = t.Infer<typeof EvaluationCount>
 
 /** By ids or by filter, never both. */
-export const EvaluationDeleteRequest = Named('EvaluationDeleteRequest', {
-  EvalIDs: Type.Array(Type.String()),
-  Filter: Type.String(),
+export const EvaluationDeleteRequest = t.Named('EvaluationDeleteRequest', {
+  EvalIDs: t.Array(t.String()),
+  Filter: t.String(),
 })
 
-export const EvaluationDeleteResponse = Named('EvaluationDeleteResponse', {
-  Count: Type.Integer(),
-  Index: Index(),
+export const EvaluationDeleteResponse = t.Named('EvaluationDeleteResponse', {
+  Count: t.Integer(),
+  Index: t.Index(),
 })
-export type EvaluationDeleteResponse = Infer<typeof EvaluationDeleteResponse>
+export type EvaluationDeleteResponse = t.Infer<typeof EvaluationDeleteResponse>
 
-const unknownEvaluation = textError('`eval not found`')
+const unknownEvaluation = t.textError('`eval not found`')
 const byStatusAndJob = {
-  status: TextParameter('Only evaluations with this status; not together with `filter`.'),
-  job: TextParameter('Only evaluations of this job; not together with `filter`.'),
+  status: t.TextParameter('Only evaluations with this status; not together with `filter`.'),
+  job: t.TextParameter('Only evaluations of this job; not together with `filter`.'),
 }
 
 export const evaluationRoutes = routes('Evaluations', {
@@ -110,21 +106,21 @@ export const evaluationRoutes = routes('Evaluations', {
     summary: 'List evaluations.',
     cost: 2,
     query: { ...byStatusAndJob },
-    returns: jsonResponse(Type.Array(Evaluation), 'The evaluations, oldest first.'),
+    returns: t.jsonResponse(t.Array(Evaluation), 'The evaluations, oldest first.'),
     errors: { 400: '`Filter expression cannot be used with other filter parameters`' },
     needs: 'namespace:read-job',
   }),
   countEvaluations: blockingRead('/evaluations/count', {
     summary: 'Count evaluations.',
-    query: { filter: filterQuery, ...byStatusAndJob },
-    returns: jsonResponse(EvaluationCount, 'The number.'),
+    query: { filter: t.filterQuery, ...byStatusAndJob },
+    returns: t.jsonResponse(EvaluationCount, 'The number.'),
     errors: { 400: '`Filter expression cannot be used with other filter parameters`' },
     needs: 'namespace:read-job',
   }),
   deleteEvaluations: remove('/evaluations', {
     summary: 'Delete evaluations by id or by filter, while the broker is paused.',
     body: EvaluationDeleteRequest,
-    returns: jsonResponse(EvaluationDeleteResponse, 'How many were deleted.'),
+    returns: t.jsonResponse(EvaluationDeleteResponse, 'How many were deleted.'),
     answers: { 404: unknownEvaluation },
     errors: { 400: 'Both or neither of ids and filter were given, or the broker is not paused.' },
     needs: 'management',
@@ -132,27 +128,21 @@ export const evaluationRoutes = routes('Evaluations', {
   readEvaluation: blockingRead('/evaluation/:eval_id', {
     summary: 'Read one evaluation.',
     query: {
-      related: LenientFlagParameter('Include the evaluations that this one made or came from.'),
+      related: t.LenientFlagParameter('Include the evaluations that this one made or came from.'),
     },
-    returns: jsonResponse(Evaluation, 'The evaluation.'),
-    answers: { 404: unknownEvaluation },
-    errors: { 400: 'The id is not a UUID.' },
+    returns: t.jsonResponse(Evaluation, 'The evaluation.'),
     needs: 'namespace:read-job',
   }),
   listEvaluationAllocations: blockingRead('/evaluation/:eval_id/allocations', {
     summary: 'List the allocations that an evaluation made or changed.',
-    returns: jsonResponse(Type.Array(AllocationStub), 'The allocations.'),
-    answers: { 404: unknownEvaluation },
-    errors: { 400: 'The id is not a UUID.' },
+    returns: t.jsonResponse(t.Array(AllocationStub), 'The allocations.'),
     needs: 'namespace:read-job',
   }),
   explainEvaluation: read('/evaluation/:eval_id/explain', {
     summary: 'Say why an evaluation could not place everything, and what would place it.',
     cost: 2,
     query: explainQuery,
-    returns: jsonResponse(Explanation, 'The explanation, worked out against the current state.'),
-    answers: { 404: unknownEvaluation },
-    errors: { 400: 'The id is not a UUID.' },
+    returns: t.jsonResponse(Explanation, 'The explanation, worked out against the current state.'),
     needs: 'namespace:read-job',
   }),
 })

@@ -1,12 +1,9 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { unreplicatedRead } from './define.ts'
-import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
+import { nodeRead, routes } from './define.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'
 import { AllocationRecord } from './allocation.ts'
-import { jsonResponse } from './shared-schemas.ts'
 import { Deployment } from './deployment.ts'
 import { Evaluation } from './evaluation.ts'
 import { HostVolumeRecord } from './host-volume.ts'
@@ -14,7 +11,6 @@ import { Job } from './job.ts'
 import { NodePool } from './node-pool.ts'
 import { Node } from './node.ts'
 import { PolicyVerdict } from './policy-verdict.ts'
-import { RepeatedParameter } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 import { VariableMetadata } from './variable.ts'
 
@@ -120,80 +116,77 @@ export type EventType = (typeof EVENT_TYPES)[number]
  * A record of the governance API as events carry it: named and typed as in its document, without
  * fields computed for a caller (permissions, counts, links) and without secrets.
  */
-export const GovernanceRecord = Type.Object(
+export const GovernanceRecord = t.Object(
   {
-    id: Type.String(),
-    type: Type.String({ description: 'As in the document of the governance API.' }),
+    id: t.String(),
+    type: t.String({ description: 'As in the document of the governance API.' }),
     /** `organization-id` (`org-…`) is the organization that the record belongs to. */
-    attributes: MapOf(Type.Unknown()),
+    attributes: t.MapOf(t.Unknown()),
   },
   { $id: 'GovernanceRecord', description: 'A record of the governance API without secrets.' },
 )
-export type GovernanceRecord = Infer<typeof GovernanceRecord>
+export type GovernanceRecord = t.Infer<typeof GovernanceRecord>
 
 /** Payload of each topic. Secrets are always empty. */
 export const EventPayloads = {
-  ACLToken: Type.Object({ ACLToken: AclToken }),
-  ACLPolicy: Type.Object({ ACLPolicy: AclPolicyRecord }),
-  ACLRole: Type.Object({ ACLRole: AclRole }),
-  Allocation: Type.Object({ Allocation: AllocationRecord }),
-  Job: Type.Object({ Job: Job, Deleted: Type.Optional(Type.Boolean()) }),
-  Evaluation: Type.Object({ Evaluation: Evaluation }),
-  Deployment: Type.Object({ Deployment: Deployment }),
-  Node: Type.Object({ Node: Node }),
-  Service: Type.Object({ Service: ServiceRegistration }),
-  NodePool: Type.Object({ NodePool: NodePool }),
-  Variable: Type.Object({ Metadata: VariableMetadata, Deleted: Type.Boolean() }),
-  HostVolume: Type.Object({ Volume: HostVolumeRecord }),
-  PolicyVerdict: Type.Object({ PolicyVerdict: PolicyVerdict }),
-  Organization: Type.Object({ Organization: GovernanceRecord }),
-  Project: Type.Object({ Project: GovernanceRecord }),
-  Workspace: Type.Object({ Workspace: GovernanceRecord }),
-  Policy: Type.Object({ Policy: GovernanceRecord }),
-  PolicySet: Type.Object({ PolicySet: GovernanceRecord }),
-  Run: Type.Object({ Run: GovernanceRecord }),
-  PolicyCheck: Type.Object({ PolicyCheck: GovernanceRecord }),
-  PolicyEvaluation: Type.Object({ PolicyEvaluation: GovernanceRecord }),
-  PolicySetOutcome: Type.Object({ PolicySetOutcome: GovernanceRecord }),
+  ACLToken: t.Object({ ACLToken: AclToken }),
+  ACLPolicy: t.Object({ ACLPolicy: AclPolicyRecord }),
+  ACLRole: t.Object({ ACLRole: AclRole }),
+  Allocation: t.Object({ Allocation: AllocationRecord }),
+  Job: t.Object({ Job: Job, Deleted: t.Optional(t.Boolean()) }),
+  Evaluation: t.Object({ Evaluation: Evaluation }),
+  Deployment: t.Object({ Deployment: Deployment }),
+  Node: t.Object({ Node: Node }),
+  Service: t.Object({ Service: ServiceRegistration }),
+  NodePool: t.Object({ NodePool: NodePool }),
+  Variable: t.Object({ Metadata: VariableMetadata, Deleted: t.Boolean() }),
+  HostVolume: t.Object({ Volume: HostVolumeRecord }),
+  PolicyVerdict: t.Object({ PolicyVerdict: PolicyVerdict }),
+  Organization: t.Object({ Organization: GovernanceRecord }),
+  Project: t.Object({ Project: GovernanceRecord }),
+  Workspace: t.Object({ Workspace: GovernanceRecord }),
+  Policy: t.Object({ Policy: GovernanceRecord }),
+  PolicySet: t.Object({ PolicySet: GovernanceRecord }),
+  Run: t.Object({ Run: GovernanceRecord }),
+  PolicyCheck: t.Object({ PolicyCheck: GovernanceRecord }),
+  PolicyEvaluation: t.Object({ PolicyEvaluation: GovernanceRecord }),
+  PolicySetOutcome: t.Object({ PolicySetOutcome: GovernanceRecord }),
 }
-export type EventPayloads = { readonly [T in EventTopic]: Infer<(typeof EventPayloads)[T]> }
+export type EventPayloads = { readonly [T in EventTopic]: t.Infer<(typeof EventPayloads)[T]> }
 
-export const Event = Type.Object(
-  {
-    Topic: Type.Enum(EVENT_TOPICS),
-    Type: Type.Enum(EVENT_TYPES),
-    Key: Type.String({ description: 'Id or name of what changed.' }),
-    Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
-    FilterKeys: Nullable(Type.Array(Type.String(), { description: 'Other keys it is found by.' })),
-    Index: Index(),
-    Payload: Type.Union([
-      EventPayloads.ACLToken,
-      EventPayloads.ACLPolicy,
-      EventPayloads.ACLRole,
-      EventPayloads.Allocation,
-      EventPayloads.Job,
-      EventPayloads.Evaluation,
-      EventPayloads.Deployment,
-      EventPayloads.Node,
-      EventPayloads.Service,
-      EventPayloads.NodePool,
-      EventPayloads.Variable,
-      EventPayloads.HostVolume,
-      EventPayloads.PolicyVerdict,
-      EventPayloads.Organization,
-      EventPayloads.Project,
-      EventPayloads.Workspace,
-      EventPayloads.Policy,
-      EventPayloads.PolicySet,
-      EventPayloads.Run,
-      EventPayloads.PolicyCheck,
-      EventPayloads.PolicyEvaluation,
-      EventPayloads.PolicySetOutcome,
-    ]),
-  },
-  { $id: 'Event', description: 'One change of one record.' },
-)
-export type Event = Infer<typeof Event>
+export const Event = t.Named('Event', 'One change of one record.', {
+  Topic: t.Enum(EVENT_TOPICS),
+  Type: t.Enum(EVENT_TYPES),
+  Key: t.String({ description: 'Id or name of what changed.' }),
+  Namespace: t.String({ description: 'Empty for what has no namespace.' }),
+  FilterKeys: t.Nullable(t.Array(t.String(), { description: 'Other keys it is found by.' })),
+  Index: t.Index(),
+  Payload: t.Union([
+    EventPayloads.ACLToken,
+    EventPayloads.ACLPolicy,
+    EventPayloads.ACLRole,
+    EventPayloads.Allocation,
+    EventPayloads.Job,
+    EventPayloads.Evaluation,
+    EventPayloads.Deployment,
+    EventPayloads.Node,
+    EventPayloads.Service,
+    EventPayloads.NodePool,
+    EventPayloads.Variable,
+    EventPayloads.HostVolume,
+    EventPayloads.PolicyVerdict,
+    EventPayloads.Organization,
+    EventPayloads.Project,
+    EventPayloads.Workspace,
+    EventPayloads.Policy,
+    EventPayloads.PolicySet,
+    EventPayloads.Run,
+    EventPayloads.PolicyCheck,
+    EventPayloads.PolicyEvaluation,
+    EventPayloads.PolicySetOutcome,
+  ]),
+})
+export type Event = t.Infer<typeof Event>
 
 /** The events of one topic, with the payload that belongs to it. */
 export type EventOf<T extends EventTopic> = Omit<Event, 'Topic' | 'Payload'> & {
@@ -201,10 +194,10 @@ export type EventOf<T extends EventTopic> = Omit<Event, 'Topic' | 'Payload'> & {
   readonly Payload: EventPayloads[T]
 }
 
-export const EventGap = Type.Object(
-  { From: Index(), To: Index() },
-  { $id: 'EventGap', description: 'Commits that were asked for and are no longer kept.' },
-)
+export const EventGap = t.Named('EventGap', 'Commits that were asked for and are no longer kept.', {
+  From: t.Index(),
+  To: t.Index(),
+})
 
 /**
  * One line of the body of an event stream. A heartbeat is `{}`. On every other line `Index` means
@@ -212,37 +205,33 @@ export const EventGap = Type.Object(
  * longer kept, so that a reader never misses them silently. `Closed` is on the last line of a
  * stream that the server closes.
  */
-export const EventLine = Type.Object(
-  {
-    Index: Type.Optional(Index('All commits up to it were delivered; resume at `Index + 1`.')),
-    Events: Type.Optional(Type.Array(Event)),
-    Gap: Type.Optional(EventGap),
-    Closed: Type.Optional(
-      Type.String({ description: 'Why the server ends the stream; resume at `Index + 1`.' }),
-    ),
-  },
-  { $id: 'EventLine', description: 'The events of one commit; `{}` is a heartbeat.' },
-)
-export type EventLine = Infer<typeof EventLine>
+export const EventLine = t.Named('EventLine', 'The events of one commit; `{}` is a heartbeat.', {
+  Index: t.Optional(t.Index('All commits up to it were delivered; resume at `Index + 1`.')),
+  Events: t.Optional(t.Array(Event)),
+  Gap: t.Optional(EventGap),
+  Closed: t.Optional(
+    t.String({ description: 'Why the server ends the stream; resume at `Index + 1`.' }),
+  ),
+})
+export type EventLine = t.Infer<typeof EventLine>
 
 export const eventRoutes = routes('Event stream', {
-  streamEvents: unreplicatedRead('/event/stream', {
+  streamEvents: nodeRead('/event/stream', {
     summary: 'Follow the changes of the system, one JSON object on each line.',
-    answeredBy: 'leader',
     streams: true,
     query: {
-      index: Type.Optional(
-        Type.Integer({
+      index: t.Optional(
+        t.Integer({
           description: 'Where to begin; 0 sends all that is kept.',
           minimum: 0,
           default: 0,
         }),
       ),
-      topic: RepeatedParameter(
+      topic: t.RepeatedParameter(
         '`<Topic>` or `<Topic>:<key>`; may be repeated; all topics when absent.',
       ),
     },
-    returns: jsonResponse(EventLine, 'Lines, until the caller leaves.'),
+    returns: t.jsonResponse(EventLine, 'Lines, until the caller leaves.'),
     errors: { 400: '`index` or a topic cannot be read.' },
     needs:
       'management for `*`, ACL topics and NodePool; node:read for Node; an organization token (of ' +

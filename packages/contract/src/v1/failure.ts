@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { Named, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { CheckResult } from './client-stats.ts'
 import { LOG_TYPES } from './client-fs.ts'
 import { JobFilePlace } from './explain.ts'
@@ -17,37 +16,32 @@ export const FAILURE_KINDS = [
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 /** A failure. Failures with the same kind, task and text are reported as one. */
-export const Failure = Type.Object(
-  {
-    Kind: Type.Enum(FAILURE_KINDS),
-    Text: Type.String({
-      description: 'One sentence, at most 300 characters; no content of logs.',
-    }),
-    AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
-    Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
-    Time: Nanoseconds(),
-    ExitCode: Nullable(Type.Integer({ description: 'Null unless a task exited by itself.' })),
-    Count: Type.Integer({ description: 'Allocations that failed this way.' }),
-  },
-  { $id: 'Failure', description: 'Why allocations fail.' },
-)
-export type Failure = Infer<typeof Failure>
+export const Failure = t.Named('Failure', 'Why allocations fail.', {
+  Kind: t.Enum(FAILURE_KINDS),
+  Text: t.String({ description: 'One sentence, at most 300 characters; no content of logs.' }),
+  AllocID: t.String({ description: 'The newest allocation that failed this way.' }),
+  Task: t.String({ description: 'Empty when the allocation as a whole failed.' }),
+  Time: t.Nanoseconds(),
+  ExitCode: t.Nullable(t.Integer({ description: 'Null unless a task exited by itself.' })),
+  Count: t.Integer({ description: 'Allocations that failed this way.' }),
+})
+export type Failure = t.Infer<typeof Failure>
 
 /** Next action after a failure. */
 export const NEXT_ATTEMPTS = ['restart', 'reschedule', 'replaced', 'waiting', 'none'] as const
 export type NextAttemptKind = (typeof NEXT_ATTEMPTS)[number]
 
-export const NextAttempt = Named('NextAttempt', {
-  Kind: Type.Enum(NEXT_ATTEMPTS, {
+export const NextAttempt = t.Named('NextAttempt', {
+  Kind: t.Enum(NEXT_ATTEMPTS, {
     description:
       '`restart`: in place. `reschedule`: as a new allocation. `replaced`: by `AllocID`. ' +
       '`waiting`: for capacity, a deployment or an evaluation. `none`: nothing is tried again.',
   }),
-  Time: Nanoseconds('When it is due; 0 when that is not known.'),
-  AllocID: Type.String({ description: 'The allocation that replaced it; else empty.' }),
-  Text: Type.String({ description: 'The same as a sentence, with the limits that apply.' }),
+  Time: t.Nanoseconds('When it is due; 0 when that is not known.'),
+  AllocID: t.String({ description: 'The allocation that replaced it; else empty.' }),
+  Text: t.String({ description: 'The same as a sentence, with the limits that apply.' }),
 })
-export type NextAttempt = Infer<typeof NextAttempt>
+export type NextAttempt = t.Infer<typeof NextAttempt>
 
 /** Actions that fix a failure; a page offers the same action as a button. */
 export const REMEDIES = [
@@ -62,16 +56,13 @@ export const REMEDIES = [
 ] as const
 export type RemedyKind = (typeof REMEDIES)[number]
 
-export const Remedy = Type.Object(
-  {
-    Kind: Type.Enum(REMEDIES),
-    Text: Type.String(),
-    Command: Type.String({ description: 'The command line that does it.' }),
-    Place: Type.Optional(JobFilePlace),
-  },
-  { $id: 'Remedy', description: 'A next step after a failure.' },
-)
-export type Remedy = Infer<typeof Remedy>
+export const Remedy = t.Named('Remedy', 'A next step after a failure.', {
+  Kind: t.Enum(REMEDIES),
+  Text: t.String(),
+  Command: t.String({ description: 'The command line that does it.' }),
+  Place: t.Optional(JobFilePlace),
+})
+export type Remedy = t.Infer<typeof Remedy>
 
 /** Lines of output in the response, and the maximum length of each in characters. */
 export const FAILURE_LINES_MAX = 20
@@ -79,27 +70,27 @@ export const FAILURE_LINE_CHARS_MAX = 500
 /** Maximum length in characters of the response that the failing check received. */
 export const FAILURE_CHECK_CHARS_MAX = 1024
 
-export const AllocationFailure = Type.Object(
+export const AllocationFailure = t.Object(
   {
-    Failure: Nullable(Failure),
-    Lines: Type.Optional(
-      Type.Array(Type.String(), {
+    Failure: t.Nullable(Failure),
+    Lines: t.Optional(
+      t.Array(t.String(), {
         description: `The last lines of the task before it failed, at most ${FAILURE_LINES_MAX}.`,
       }),
     ),
-    LinesFrom: Type.Optional(
-      Type.Enum(LOG_TYPES, { description: '`stdout` when the task wrote nothing to `stderr`.' }),
+    LinesFrom: t.Optional(
+      t.Enum(LOG_TYPES, { description: '`stdout` when the task wrote nothing to `stderr`.' }),
     ),
-    LinesOmitted: Type.Optional(
-      Type.String({ description: 'Why `Lines` is absent, such as the missing capability.' }),
+    LinesOmitted: t.Optional(
+      t.String({ description: 'Why `Lines` is absent, such as the missing capability.' }),
     ),
-    Check: Type.Optional(CheckResult),
-    NextAttempt: Nullable(NextAttempt),
-    Remedies: Type.Array(Remedy),
+    Check: t.Optional(CheckResult),
+    NextAttempt: t.Nullable(NextAttempt),
+    Remedies: t.Array(Remedy),
   },
   {
     $id: 'AllocationFailure',
     description: 'Why an allocation fails, what it wrote last, what follows and what to do.',
   },
 )
-export type AllocationFailure = Infer<typeof AllocationFailure>
+export type AllocationFailure = t.Infer<typeof AllocationFailure>

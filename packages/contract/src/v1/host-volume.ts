@@ -1,20 +1,7 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { list, put, remove, blockingRead } from './define.ts'
-import {
-  Index,
-  MapOf,
-  Named,
-  Nanoseconds,
-  Nullable,
-  type DeepReadonly,
-  type Input,
-  type Infer,
-} from '../schema.ts'
+import * as t from './shared-schemas.ts'
+import { list, put, remove, blockingRead, routes } from './define.ts'
 import { AllocationStub } from './allocation.ts'
-import { emptyResponse, jsonResponse, textError, nodeTimeout } from './shared-schemas.ts'
 import { Constraint } from './constraint.ts'
-import { FlagParameter, prefixQuery, TextParameter } from './query.ts'
 
 export const HOST_VOLUME_STATES = ['pending', 'ready', 'unavailable'] as const
 export type HostVolumeState = (typeof HOST_VOLUME_STATES)[number]
@@ -39,98 +26,92 @@ export const VOLUME_PLUGIN_ATTRIBUTE = {
   suffix: '.version',
 } as const
 
-export const VolumeCapability = Named('VolumeCapability', {
-  AttachmentMode: Type.String({ description: '`file-system` or `block-device`.' }),
-  AccessMode: Type.String({
+export const VolumeCapability = t.Named('VolumeCapability', {
+  AttachmentMode: t.String({ description: '`file-system` or `block-device`.' }),
+  AccessMode: t.String({
     description:
       '`single-node-reader-only`, `single-node-writer`, `single-node-single-writer` or ' +
       '`single-node-multi-writer`.',
   }),
 })
-export type VolumeCapability = Infer<typeof VolumeCapability>
+export type VolumeCapability = t.Infer<typeof VolumeCapability>
 
 const stubFields = {
-  Namespace: Type.String(),
-  ID: Type.String({ description: 'A UUID that the servers choose.' }),
-  Name: Type.String({ description: 'What the `source` of a group names; unique on its node.' }),
-  PluginID: Type.String({ description: 'The plugin that made it; empty when it was registered.' }),
-  NodePool: Type.String(),
-  NodeID: Type.String(),
-  CapacityBytes: Type.Integer({ minimum: 0, description: 'As the plugin has made it.' }),
-  State: Type.String({ description: '`pending`, `ready` or `unavailable`.' }),
-  CreateIndex: Index(),
-  CreateTime: Nanoseconds(),
-  ModifyIndex: Index(),
-  ModifyTime: Nanoseconds(),
+  Namespace: t.String(),
+  ID: t.String({ description: 'A UUID that the servers choose.' }),
+  Name: t.String({ description: 'What the `source` of a group names; unique on its node.' }),
+  PluginID: t.String({ description: 'The plugin that made it; empty when it was registered.' }),
+  NodePool: t.String(),
+  NodeID: t.String(),
+  CapacityBytes: t.Integer({ minimum: 0, description: 'As the plugin has made it.' }),
+  State: t.String({ description: '`pending`, `ready` or `unavailable`.' }),
+  CreateIndex: t.Index(),
+  CreateTime: t.Nanoseconds(),
+  ModifyIndex: t.Index(),
+  ModifyTime: t.Nanoseconds(),
 }
 
 const volumeFields = {
   ...stubFields,
-  Constraints: Nullable(
-    Type.Array(Constraint, { description: 'What the node of a new volume must meet.' }),
+  Constraints: t.Nullable(
+    t.Array(Constraint, { description: 'What the node of a new volume must meet.' }),
   ),
-  RequestedCapacityMinBytes: Type.Integer({ minimum: 0 }),
-  RequestedCapacityMaxBytes: Type.Integer({ minimum: 0, description: '0 is any size.' }),
-  RequestedCapabilities: Nullable(
-    Type.Array(VolumeCapability, { description: 'How groups may use it; any of these.' }),
+  RequestedCapacityMinBytes: t.Integer({ minimum: 0 }),
+  RequestedCapacityMaxBytes: t.Integer({ minimum: 0, description: '0 is any size.' }),
+  RequestedCapabilities: t.Nullable(
+    t.Array(VolumeCapability, { description: 'How groups may use it; any of these.' }),
   ),
-  Parameters: Nullable(MapOf(Type.String())),
-  HostPath: Type.String({ description: 'Where it is on its node.' }),
+  Parameters: t.Nullable(t.MapOf(t.String())),
+  HostPath: t.String({ description: 'Where it is on its node.' }),
 }
 
-export const HostVolumeStub = Type.Object(stubFields, {
-  $id: 'HostVolumeStub',
-  description: 'A dynamic host volume in a list.',
-})
-export type HostVolumeStub = Infer<typeof HostVolumeStub>
+export const HostVolumeStub = t.Named(
+  'HostVolumeStub',
+  'A dynamic host volume in a list.',
+  stubFields,
+)
+export type HostVolumeStub = t.Infer<typeof HostVolumeStub>
 
-export const HostVolumeRecord = Type.Object(volumeFields, {
+export const HostVolumeRecord = t.Object(volumeFields, {
   $id: 'HostVolumeRecord',
   description: 'A directory of one node that jobs may mount, made or registered by a request.',
 })
-type RecordShape = Infer<typeof HostVolumeRecord>
+type RecordShape = t.Infer<typeof HostVolumeRecord>
 
 /** As it is stored: the state is one of those that there are. */
 export type HostVolumeRecord = Omit<RecordShape, 'State'> & { readonly State: HostVolumeState }
 
-export const HostVolume = Type.Object(
-  {
-    ...volumeFields,
-    Allocations: Type.Array(AllocationStub, {
-      description: 'Those that mount it and have not ended.',
-    }),
-  },
-  { $id: 'HostVolume', description: 'A dynamic host volume with what uses it.' },
-)
-export type HostVolume = Infer<typeof HostVolume>
+export const HostVolume = t.Named('HostVolume', 'A dynamic host volume with what uses it.', {
+  ...volumeFields,
+  Allocations: t.Array(AllocationStub, { description: 'Those that mount it and have not ended.' }),
+})
+export type HostVolume = t.Infer<typeof HostVolume>
 
-export const HostVolumeRequest = Named('HostVolumeRequest', {
+export const HostVolumeRequest = t.Named('HostVolumeRequest', {
   Volume: HostVolumeRecord,
-  PolicyOverride: Type.Boolean({ description: 'Not used.' }),
+  PolicyOverride: t.Boolean({ description: 'Not used.' }),
 })
 /** A volume in a request; omitted fields have their defaults. */
-export type HostVolumeInput = Input<DeepReadonly<RecordShape>>
+export type HostVolumeInput = t.Input<t.DeepReadonly<RecordShape>>
 
-export const HostVolumeResponse = Named('HostVolumeResponse', {
+export const HostVolumeResponse = t.Named('HostVolumeResponse', {
   Volume: HostVolume,
-  Warnings: Type.String(),
+  Warnings: t.String(),
 })
-export type HostVolumeResponse = Infer<typeof HostVolumeResponse>
 
-export const VolumePlugin = Named('VolumePlugin', {
-  ID: Type.String({ description: 'The `PluginID` of volumes that it makes.' }),
-  Type: Type.String({ description: '`host`.' }),
-  Versions: Type.Array(Type.String(), { description: 'Those that nodes have, sorted.' }),
-  NodesExpected: Type.Integer({ description: 'Nodes that have it.' }),
-  NodesHealthy: Type.Integer({ description: 'Of those, the ones that are ready.' }),
+export const VolumePlugin = t.Named('VolumePlugin', {
+  ID: t.String({ description: 'The `PluginID` of volumes that it makes.' }),
+  Type: t.String({ description: '`host`.' }),
+  Versions: t.Array(t.String(), { description: 'Those that nodes have, sorted.' }),
+  NodesExpected: t.Integer({ description: 'Nodes that have it.' }),
+  NodesHealthy: t.Integer({ description: 'Of those, the ones that are ready.' }),
 })
-export type VolumePlugin = Infer<typeof VolumePlugin>
+export type VolumePlugin = t.Infer<typeof VolumePlugin>
 
-const type = TextParameter('`host`, or `csi`, of which there are none.')
-const unknownVolume = textError('`host volume not found`')
+const type = t.TextParameter('`host`, or `csi`, of which there are none.')
 const nodeRefusals = {
-  404: textError('The volume that is changed or its node is unknown.'),
-  504: nodeTimeout,
+  404: t.textError('The volume that is changed or its node is unknown.'),
+  504: t.nodeTimeout,
 }
 
 export const hostVolumeRoutes = routes('Volumes', {
@@ -139,33 +120,32 @@ export const hostVolumeRoutes = routes('Volumes', {
     cost: 2,
     query: {
       type,
-      node_id: TextParameter('Those of this node.'),
-      node_pool: TextParameter('Those of nodes of this pool.'),
-      plugin_id: TextParameter('Those of this plugin.'),
+      node_id: t.TextParameter('Those of this node.'),
+      node_pool: t.TextParameter('Those of nodes of this pool.'),
+      plugin_id: t.TextParameter('Those of this plugin.'),
     },
-    returns: jsonResponse(Type.Array(HostVolumeStub), 'Those that the token may read, by id.'),
+    returns: t.jsonResponse(t.Array(HostVolumeStub), 'Those that the token may read, by id.'),
     errors: { 400: 'The type is unknown, or the filter is wrong.' },
     needs: 'namespace:host-volume-read',
   }),
   listVolumePlugins: blockingRead('/plugins', {
     summary: 'List the plugins by which nodes make volumes.',
     cost: 2,
-    query: { type, prefix: prefixQuery },
-    returns: jsonResponse(Type.Array(VolumePlugin), 'The plugins, by name.'),
+    query: { type, prefix: t.prefixQuery },
+    returns: t.jsonResponse(t.Array(VolumePlugin), 'The plugins, by name.'),
     errors: { 400: 'The type is unknown.' },
     needs: 'plugin:list',
   }),
   readHostVolume: blockingRead('/volume/host/:volume_id', {
     summary: 'Read one dynamic host volume.',
-    returns: jsonResponse(HostVolume, 'The volume.'),
-    answers: { 404: unknownVolume },
+    returns: t.jsonResponse(HostVolume, 'The volume.'),
     needs: 'namespace:host-volume-read',
   }),
   createHostVolume: put('/volume/host/create', {
     summary: 'Make a volume on a node by one of its plugins, or change one.',
     answeredBy: 'leader',
     body: HostVolumeRequest,
-    returns: jsonResponse(HostVolumeResponse, 'The volume, on the node that was chosen for it.'),
+    returns: t.jsonResponse(HostVolumeResponse, 'The volume, on the node that was chosen for it.'),
     answers: nodeRefusals,
     errors: {
       400: 'The volume is invalid, no node takes it, or its plugin has failed.',
@@ -177,7 +157,7 @@ export const hostVolumeRoutes = routes('Volumes', {
     summary: 'Make a directory that a node has already a volume.',
     answeredBy: 'leader',
     body: HostVolumeRequest,
-    returns: jsonResponse(HostVolumeResponse, 'The volume.'),
+    returns: t.jsonResponse(HostVolumeResponse, 'The volume.'),
     answers: nodeRefusals,
     errors: {
       400: 'The volume is invalid, or its node does not have the directory.',
@@ -189,21 +169,21 @@ export const hostVolumeRoutes = routes('Volumes', {
     summary: 'Delete a volume that nothing mounts, with its data when a plugin made it.',
     answeredBy: 'leader',
     query: {
-      force: FlagParameter(
+      force: t.FlagParameter(
         'Delete even if the node is unreachable; its data may remain on the node.',
       ),
     },
-    returns: emptyResponse('The volume is deleted.'),
-    answers: { 404: unknownVolume, 504: nodeTimeout },
+    returns: t.emptyResponse('The volume is deleted.'),
+    answers: { 504: t.nodeTimeout },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },
     needs: 'namespace:host-volume-delete',
   }),
   deleteHostVolumeByAction: remove('/volume/host/:volume_id/delete', {
     summary: 'The same as without `/delete`.',
     answeredBy: 'leader',
-    query: { force: FlagParameter('As without `/delete`.') },
-    returns: emptyResponse('The volume is deleted.'),
-    answers: { 404: unknownVolume, 504: nodeTimeout },
+    query: { force: t.FlagParameter('As without `/delete`.') },
+    returns: t.emptyResponse('The volume is deleted.'),
+    answers: { 504: t.nodeTimeout },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },
     needs: 'namespace:host-volume-delete',
   }),

@@ -1,31 +1,23 @@
-import { Type } from 'typebox'
-import { Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
-export const WorkloadIdentity = Type.Object(
+export const WorkloadIdentity = t.Object(
   {
-    Name: Type.String({ default: 'default' }),
-    Audience: Nullable(Type.Array(Type.String())),
-    ChangeMode: Type.String({ description: '`noop`, `restart` or `signal`.' }),
-    ChangeSignal: Type.String(),
-    Env: Type.Boolean({ description: 'Give the identity to the task in its environment.' }),
-    File: Type.Boolean({ description: 'Give the identity to the task as a file.' }),
-    Filepath: Type.String(),
-    ServiceName: Type.String(),
-    TTL: Nanoseconds('How long it is valid; 0 for as long as the allocation lives.'),
+    Name: t.String({ default: 'default' }),
+    Audience: t.Nullable(t.Array(t.String())),
+    ChangeMode: t.String({ description: '`noop`, `restart` or `signal`.' }),
+    ChangeSignal: t.String(),
+    Env: t.Boolean({ description: 'Give the identity to the task in its environment.' }),
+    File: t.Boolean({ description: 'Give the identity to the task as a file.' }),
+    Filepath: t.String(),
+    ServiceName: t.String(),
+    TTL: t.Nanoseconds('How long it is valid; 0 for as long as the allocation lives.'),
   },
-  {
-    $id: 'WorkloadIdentity',
-    description: 'A signed identity that a task is given.',
-  },
+  { $id: 'WorkloadIdentity', description: 'A signed identity that a task is given.' },
 )
-export type WorkloadIdentity = Infer<typeof WorkloadIdentity>
+export type WorkloadIdentity = t.Infer<typeof WorkloadIdentity>
 
-export const DiscoveryBlock = Type.Object(
-  {
-    Namespace: Type.String(),
-    Cluster: Type.String(),
-    Partition: Type.String(),
-  },
+export const DiscoveryBlock = t.Object(
+  { Namespace: t.String(), Cluster: t.String(), Partition: t.String() },
   { $id: 'DiscoveryBlock', description: 'Where services go in an external service catalogue.' },
 )
-export type DiscoveryBlock = Infer<typeof DiscoveryBlock>
+export type DiscoveryBlock = t.Infer<typeof DiscoveryBlock>

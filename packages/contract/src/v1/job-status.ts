@@ -1,83 +1,71 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { blockingRead, blockingReadByBody } from './define.ts'
-import { Named, Index, Nanoseconds, Nullable, type Input, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
+import { blockingRead, blockingReadByBody, routes } from './define.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
-import { jsonResponse } from './shared-schemas.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
 import { ALLOCATION_HEALTHS, JOB_HEALTHS } from './health.ts'
 import { JOB_STATUSES } from './job.ts'
-import { FlagParameter, pagingQuery, prefixQuery } from './query.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 
-export const JobStatusAllocation = Named('JobStatusAllocation', {
-  ID: Type.String(),
-  Group: Type.String(),
-  ClientStatus: Type.Enum(CLIENT_STATUSES),
-  Health: Type.Enum(ALLOCATION_HEALTHS, {
-    description: 'The state of the allocation in one word.',
-  }),
-  NodeID: Type.String(),
-  DeploymentStatus: Type.Object({
-    Canary: Type.Boolean(),
-    Healthy: Nullable(Type.Boolean()),
-  }),
-  JobVersion: Type.Integer(),
-  FollowupEvalID: Type.String(),
+export const JobStatusAllocation = t.Named('JobStatusAllocation', {
+  ID: t.String(),
+  Group: t.String(),
+  ClientStatus: t.Enum(CLIENT_STATUSES),
+  Health: t.Enum(ALLOCATION_HEALTHS, { description: 'The state of the allocation in one word.' }),
+  NodeID: t.String(),
+  DeploymentStatus: t.Object({ Canary: t.Boolean(), Healthy: t.Nullable(t.Boolean()) }),
+  JobVersion: t.Integer(),
+  FollowupEvalID: t.String(),
 })
-export type JobStatusAllocation = Infer<typeof JobStatusAllocation>
+export type JobStatusAllocation = t.Infer<typeof JobStatusAllocation>
 
-export const JobStatusDeployment = Named('JobStatusDeployment', {
-  ID: Type.String(),
-  IsActive: Type.Boolean(),
-  JobVersion: Type.Integer(),
-  Status: Type.Enum(DEPLOYMENT_STATUSES),
-  StatusDescription: Type.String(),
-  AllAutoPromote: Type.Boolean(),
-  RequiresPromotion: Type.Boolean(),
+export const JobStatusDeployment = t.Named('JobStatusDeployment', {
+  ID: t.String(),
+  IsActive: t.Boolean(),
+  JobVersion: t.Integer(),
+  Status: t.Enum(DEPLOYMENT_STATUSES),
+  StatusDescription: t.String(),
+  AllAutoPromote: t.Boolean(),
+  RequiresPromotion: t.Boolean(),
 })
-export type JobStatusDeployment = Infer<typeof JobStatusDeployment>
+export type JobStatusDeployment = t.Infer<typeof JobStatusDeployment>
 
 /** One row of a page that lists jobs. */
-export const JobStatusRow = Type.Object(
-  {
-    ID: Type.String(),
-    Namespace: Type.String(),
-    Name: Type.String(),
-    Type: Type.String(),
-    NodePool: Type.String(),
-    Datacenters: Type.Array(Type.String()),
-    Priority: Type.Integer(),
-    Version: Type.Integer(),
-    SubmitTime: Nanoseconds(),
-    ModifyIndex: Index(),
-    Allocs: Type.Array(JobStatusAllocation),
-    GroupCountSum: Type.Integer({ description: 'Sum of the counts of the groups.' }),
-    ChildStatuses: Nullable(Type.Array(Type.Enum(JOB_STATUSES))),
-    // Only with `counts=true`: the job summary, added up over all groups.
-    AllocCounts: Type.Optional(TaskGroupSummary),
-    ChildCounts: Type.Optional(Nullable(JobChildrenSummary)),
-    ParentID: Type.String(),
-    LatestDeployment: Nullable(JobStatusDeployment),
-    Stop: Type.Boolean(),
-    Status: Type.Enum(JOB_STATUSES),
-    Health: Type.Enum(JOB_HEALTHS, { description: 'The state of the job in one word.' }),
-  },
-  { $id: 'JobStatusRow', description: 'A job with the state of its allocations.' },
-)
-export type JobStatusRow = Infer<typeof JobStatusRow>
-
-export const JobStatusesRequest = Named('JobStatusesRequest', {
-  Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
-  IncludeChildren: Type.Boolean(),
+export const JobStatusRow = t.Named('JobStatusRow', 'A job with the state of its allocations.', {
+  ID: t.String(),
+  Namespace: t.String(),
+  Name: t.String(),
+  Type: t.String(),
+  NodePool: t.String(),
+  Datacenters: t.Array(t.String()),
+  Priority: t.Integer(),
+  Version: t.Integer(),
+  SubmitTime: t.Nanoseconds(),
+  ModifyIndex: t.Index(),
+  Allocs: t.Array(JobStatusAllocation),
+  GroupCountSum: t.Integer({ description: 'Sum of the counts of the groups.' }),
+  ChildStatuses: t.Nullable(t.Array(t.Enum(JOB_STATUSES))),
+  // Only with `counts=true`: the job summary, added up over all groups.
+  AllocCounts: t.Optional(TaskGroupSummary),
+  ChildCounts: t.Optional(t.Nullable(JobChildrenSummary)),
+  ParentID: t.String(),
+  LatestDeployment: t.Nullable(JobStatusDeployment),
+  Stop: t.Boolean(),
+  Status: t.Enum(JOB_STATUSES),
+  Health: t.Enum(JOB_HEALTHS, { description: 'The state of the job in one word.' }),
 })
-export type JobStatusesRequest = Input<Infer<typeof JobStatusesRequest>>
+export type JobStatusRow = t.Infer<typeof JobStatusRow>
+
+export const JobStatusesRequest = t.Named('JobStatusesRequest', {
+  Jobs: t.Array(t.Object({ ID: t.String(), Namespace: t.String() })),
+  IncludeChildren: t.Boolean(),
+})
+export type JobStatusesRequest = t.Input<t.Infer<typeof JobStatusesRequest>>
 
 const jobStatusesQuery = {
-  ...pagingQuery,
-  prefix: prefixQuery,
-  include_children: FlagParameter('Also jobs that were dispatched or launched by another.'),
-  counts: FlagParameter(
+  ...t.pagingQuery,
+  prefix: t.prefixQuery,
+  include_children: t.FlagParameter('Also jobs that were dispatched or launched by another.'),
+  counts: t.FlagParameter(
     'Numbers instead of lists: `AllocCounts` and `ChildCounts`, with `Allocs` and `ChildStatuses` empty.',
   ),
 }
@@ -87,7 +75,7 @@ export const jobStatusRoutes = routes('Jobs', {
     summary: 'List jobs with their allocations and latest deployment, newest change first.',
     cost: 2,
     query: jobStatusesQuery,
-    returns: jsonResponse(Type.Array(JobStatusRow), 'The jobs.'),
+    returns: t.jsonResponse(t.Array(JobStatusRow), 'The jobs.'),
     needs: 'namespace:read-job',
   }),
   listStatusesOfJobs: blockingReadByBody('/jobs/statuses', {
@@ -97,7 +85,7 @@ export const jobStatusRoutes = routes('Jobs', {
     cost: 2,
     query: jobStatusesQuery,
     body: JobStatusesRequest,
-    returns: jsonResponse(Type.Array(JobStatusRow), 'The jobs.'),
+    returns: t.jsonResponse(t.Array(JobStatusRow), 'The jobs.'),
     needs: 'namespace:read-job',
   }),
 })

@@ -1,7 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { remove, write } from './define.ts'
-import { emptyResponse, jsonResponse, textError } from './shared-schemas.ts'
+import * as t from './shared-schemas.ts'
+import { operate, remove, write, routes } from './define.ts'
 import {
   JobDispatchRequest,
   JobEvaluateRequest,
@@ -17,7 +15,6 @@ import {
 } from './job-request.ts'
 import { JobVersionTag, ParsedJob } from './job.ts'
 import { JobPlanResponse } from './plan.ts'
-import { FlagParameter, TextParameter, IntegerParameter } from './query.ts'
 import {
   JobDispatchResponse,
   JobScaleResponse,
@@ -27,15 +24,15 @@ import {
   PeriodicForceResponse,
 } from './write-response.ts'
 
-const refusedByPolicy = textError(
+const refusedByPolicy = t.textError(
   'The token lacks a capability, registration is disabled, or a policy denies the job: the text ' +
     'lists each policy with its level, rule and position.',
 )
 const registerAnswers = {
-  200: jsonResponse(JobWriteResponse, 'The job is registered.'),
-  400: textError('The job is missing, invalid, or may not change in this way.'),
+  200: t.jsonResponse(JobWriteResponse, 'The job is registered.'),
+  400: t.textError('The job is missing, invalid, or may not change in this way.'),
   403: refusedByPolicy,
-  409: textError('`EnforceIndex` is set and the job has another index.'),
+  409: t.textError('`EnforceIndex` is set and the job has another index.'),
 }
 const overrideNeeds = 'namespace:policy-override if PolicyOverride is set'
 /** Permission to mount the volumes that a group requests. */
@@ -45,14 +42,14 @@ const volumeNeeds =
 const submitNeeds = `${overrideNeeds}; ${volumeNeeds}`
 const registerNeeds = `namespace:submit-job or namespace:register-job; ${submitNeeds}`
 const dispatchAnswers = {
-  200: jsonResponse(JobDispatchResponse, 'An instance was made.'),
-  400: textError('The job cannot be dispatched, or payload or metadata do not match its rules.'),
+  200: t.jsonResponse(JobDispatchResponse, 'An instance was made.'),
+  400: t.textError('The job cannot be dispatched, or payload or metadata do not match its rules.'),
   403: refusedByPolicy,
-  404: textError('`parameterized job not found`'),
-  409: textError('The parent changed again and again while policies were asked.'),
+  404: t.textError('`parameterized job not found`'),
+  409: t.textError('The parent changed again and again while policies were asked.'),
 }
 const dispatchQuery = {
-  idempotency_token: TextParameter(
+  idempotency_token: t.TextParameter(
     'A second dispatch with the same token makes no second instance.',
   ),
 }
@@ -72,7 +69,7 @@ export const jobWriteRoutes = routes('Jobs', {
     audit: 'none',
     cost: 4,
     body: JobParseRequest,
-    returns: jsonResponse(ParsedJob, 'The job; fields that the text does not set are null.'),
+    returns: t.jsonResponse(ParsedJob, 'The job; fields that the text does not set are null.'),
     errors: { 400: 'The text is empty or cannot be read; each fault is named with its position.' },
     needs: 'namespace:parse-job and namespace:submit-job',
   }),
@@ -82,23 +79,25 @@ export const jobWriteRoutes = routes('Jobs', {
     cost: 4,
     body: JobRegisterRequest,
     answers: registerAnswers,
+    acceptsUnknown: true,
     needs: registerNeeds,
   }),
   stopJob: remove('/job/:job_id', {
     summary: 'Stop a job and all its allocations.',
     query: {
-      eval_priority: IntegerParameter(
+      eval_priority: t.IntegerParameter(
         'Priority of the evaluation, 1 to 100; 0 uses the priority of the job.',
       ),
-      global: FlagParameter('Stop a multi-region job in all its regions.'),
-      purge: FlagParameter('Remove the job at once instead of leaving it to garbage collection.'),
-      no_shutdown_delay: FlagParameter('Skip the shutdown delays of groups and tasks.'),
+      global: t.FlagParameter('Stop a multi-region job in all its regions.'),
+      purge: t.FlagParameter('Remove the job at once instead of leaving it to garbage collection.'),
+      no_shutdown_delay: t.FlagParameter('Skip the shutdown delays of groups and tasks.'),
     },
-    returns: jsonResponse(
+    returns: t.jsonResponse(
       JobStopResponse,
       'The job is stopped; an unknown one has an empty `EvalID`.',
     ),
     errors: { 400: '`Eval priority must be between 1 and 100 inclusively`' },
+    acceptsUnknown: true,
     needs: 'namespace:submit-job, namespace:deregister-job or namespace:purge-job',
   }),
   dispatchJob: write('/job/:job_id/dispatch', {
@@ -114,7 +113,7 @@ export const jobWriteRoutes = routes('Jobs', {
     cost: 4,
     bodyType: 'application/octet-stream',
     query: dispatchQuery,
-    body: Type.String({ maxLength: 16_384, description: 'The payload, byte for byte.' }),
+    body: t.String({ maxLength: 16_384, description: 'The payload, byte for byte.' }),
     answers: dispatchAnswers,
     needs: 'namespace:dispatch-job',
   }),
@@ -122,7 +121,7 @@ export const jobWriteRoutes = routes('Jobs', {
     summary: 'Register an earlier version of a job again.',
     cost: 4,
     body: JobRevertRequest,
-    returns: jsonResponse(JobWriteResponse, 'The earlier version is registered as a new one.'),
+    returns: t.jsonResponse(JobWriteResponse, 'The earlier version is registered as a new one.'),
     answers: { 403: refusedByPolicy },
     errors: {
       400: 'The body names another job, or the version is the current one.',
@@ -131,11 +130,10 @@ export const jobWriteRoutes = routes('Jobs', {
     },
     needs: `namespace:submit-job or namespace:revert-job; ${submitNeeds}`,
   }),
-  setJobStability: write('/job/:job_id/stable', {
+  setJobStability: operate('/job/:job_id/stable', {
     summary: 'Mark a version of a job as stable, or as not stable.',
-    growsState: false,
     body: JobStabilityRequest,
-    returns: jsonResponse(JobStabilityResponse, 'The version is marked.'),
+    returns: t.jsonResponse(JobStabilityResponse, 'The version is marked.'),
     errors: {
       400: '`JobID must be specified` or `Job ID does not match`',
       404: 'The job or the version is unknown.',
@@ -145,30 +143,25 @@ export const jobWriteRoutes = routes('Jobs', {
   evaluateJob: write('/job/:job_id/evaluate', {
     summary: 'Run the scheduling logic for a job again.',
     body: JobEvaluateRequest,
-    returns: jsonResponse(JobWriteResponse, 'An evaluation was made.'),
-    errors: {
-      404: '`job not found`',
-      400: 'The body names another job, or the job is periodic or parameterized.',
-    },
+    returns: t.jsonResponse(JobWriteResponse, 'An evaluation was made.'),
+    errors: { 400: 'The body names another job, or the job is periodic or parameterized.' },
     needs: 'namespace:submit-job or namespace:evaluate-job',
   }),
-  releaseJob: write('/job/:job_id/release', {
+  releaseJob: operate('/job/:job_id/release', {
     summary: 'Release a job from quarantine, and evaluate it.',
-    growsState: false,
-    returns: jsonResponse(JobWriteResponse, 'The job may be placed again; an evaluation was made.'),
-    errors: {
-      404: '`job not found`',
-      400: 'The job is not quarantined, and its placements are not delayed.',
-    },
+    returns: t.jsonResponse(
+      JobWriteResponse,
+      'The job may be placed again; an evaluation was made.',
+    ),
+    errors: { 400: 'The job is not quarantined, and its placements are not delayed.' },
     needs: 'namespace:submit-job',
   }),
-  planJob: write('/job/:job_id/plan', {
+  planJob: operate('/job/:job_id/plan', {
     summary: 'Say what registering a job would do, without doing it.',
-    growsState: false,
     region: 'body',
     cost: 8,
     body: JobPlanRequest,
-    returns: jsonResponse(
+    returns: t.jsonResponse(
       JobPlanResponse,
       'The expected changes; `PolicyVerdicts` lists policies that would deny them.',
     ),
@@ -177,19 +170,15 @@ export const jobWriteRoutes = routes('Jobs', {
   }),
   forcePeriodicJob: write('/job/:job_id/periodic/force', {
     summary: 'Launch an instance of a periodic job now, even beside a running one.',
-    returns: jsonResponse(PeriodicForceResponse, 'An instance was launched.'),
-    errors: {
-      404: '`job not found`',
-      400: 'The job is not periodic, is stopped or is disabled.',
-    },
+    returns: t.jsonResponse(PeriodicForceResponse, 'An instance was launched.'),
+    errors: { 400: 'The job is not periodic, is stopped or is disabled.' },
     needs: 'namespace:dispatch-job, namespace:submit-job or namespace:force-periodic-job',
   }),
-  scaleJob: write('/job/:job_id/scale', {
+  scaleJob: operate('/job/:job_id/scale', {
     summary: 'Change the count of a group, or record why it cannot be changed.',
-    growsState: false,
     cost: 4,
     body: JobScaleRequest,
-    returns: jsonResponse(JobScaleResponse, 'The count is changed, or the event recorded.'),
+    returns: t.jsonResponse(JobScaleResponse, 'The count is changed, or the event recorded.'),
     answers: { 403: refusedByPolicy },
     errors: {
       400: 'The request is incomplete, out of bounds, or a deployment is active.',
@@ -201,14 +190,13 @@ export const jobWriteRoutes = routes('Jobs', {
   tagJobVersion: write('/job/:job_id/versions/:tag_name/tag', {
     summary: 'Give a version of a job a name; named versions are kept.',
     body: JobTagRequest,
-    returns: jsonResponse(JobVersionTag, 'The version has the tag.'),
+    returns: t.jsonResponse(JobVersionTag, 'The version has the tag.'),
     errors: { 400: 'Another version has the tag.', 404: 'The job or the version is unknown.' },
     needs: 'namespace:submit-job or namespace:tag-job-version',
   }),
   untagJobVersion: remove('/job/:job_id/versions/:tag_name/tag', {
     summary: 'Take the name from a version of a job.',
-    returns: emptyResponse('No version has the tag any more.'),
-    errors: { 404: 'The job is unknown, or no version of it has the tag.' },
+    returns: t.emptyResponse('No version has the tag any more.'),
     needs: 'namespace:submit-job or namespace:tag-job-version',
   }),
   validateJob: write('/validate/job', {
@@ -217,7 +205,7 @@ export const jobWriteRoutes = routes('Jobs', {
     audit: 'none',
     cost: 4,
     body: JobValidateRequest,
-    returns: jsonResponse(JobValidateResponse, 'The problems of the job, if any.'),
+    returns: t.jsonResponse(JobValidateResponse, 'The problems of the job, if any.'),
     errors: { 400: '`Job must be specified`' },
     needs: 'namespace:read-job',
   }),

@@ -1,7 +1,5 @@
-import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
-import { Base64 } from './shared-schemas.ts'
 import { InputSchema } from './input-schema.ts'
 import { JobSummary } from './summary.ts'
 import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
@@ -17,95 +15,90 @@ export type JobStatus = (typeof JOB_STATUSES)[number]
 export const PAYLOAD_REQUIREMENTS = ['optional', 'required', 'forbidden'] as const
 export type PayloadRequirement = (typeof PAYLOAD_REQUIREMENTS)[number]
 
-export const PeriodicConfig = Type.Object(
-  {
-    Enabled: Type.Boolean({ default: true }),
-    Spec: Type.String({ description: 'One cron expression.' }),
-    Specs: Nullable(Type.Array(Type.String(), { description: 'Several cron expressions.' })),
-    SpecType: Type.String({ default: 'cron' }),
-    ProhibitOverlap: Type.Boolean({ description: 'Wait for the instance before to end.' }),
-    TimeZone: Type.String({ default: 'UTC' }),
-  },
-  { $id: 'PeriodicConfig', description: 'When instances of the job are launched.' },
-)
-export type PeriodicConfig = Infer<typeof PeriodicConfig>
+export const PeriodicConfig = t.Named('PeriodicConfig', 'When instances of the job are launched.', {
+  Enabled: t.Boolean({ default: true }),
+  Spec: t.String({ description: 'One cron expression.' }),
+  Specs: t.Nullable(t.Array(t.String(), { description: 'Several cron expressions.' })),
+  SpecType: t.String({ default: 'cron' }),
+  ProhibitOverlap: t.Boolean({ description: 'Wait for the instance before to end.' }),
+  TimeZone: t.String({ default: 'UTC' }),
+})
+export type PeriodicConfig = t.Infer<typeof PeriodicConfig>
 
-export const ParameterizedJobConfig = Type.Object(
+export const ParameterizedJobConfig = t.Object(
   {
-    Payload: Type.String({ description: '`optional`, `required` or `forbidden`.' }),
-    MetaRequired: Nullable(Type.Array(Type.String())),
-    MetaOptional: Nullable(Type.Array(Type.String())),
+    Payload: t.String({ description: '`optional`, `required` or `forbidden`.' }),
+    MetaRequired: t.Nullable(t.Array(t.String())),
+    MetaOptional: t.Nullable(t.Array(t.String())),
   },
   {
     $id: 'ParameterizedJobConfig',
     description: 'Payload and metadata that a dispatch of the job requires or accepts.',
   },
 )
-export type ParameterizedJobConfig = Infer<typeof ParameterizedJobConfig>
+export type ParameterizedJobConfig = t.Infer<typeof ParameterizedJobConfig>
 
-export const MultiregionRegion = Named('MultiregionRegion', {
-  Name: Type.String(),
-  Count: Type.Integer(),
-  Datacenters: Nullable(Type.Array(Type.String())),
-  NodePool: Type.String(),
-  Meta: Nullable(MapOf(Type.String())),
+export const MultiregionRegion = t.Named('MultiregionRegion', {
+  Name: t.String(),
+  Count: t.Integer(),
+  Datacenters: t.Nullable(t.Array(t.String())),
+  NodePool: t.String(),
+  Meta: t.Nullable(t.MapOf(t.String())),
 })
-export type MultiregionRegion = Infer<typeof MultiregionRegion>
+export type MultiregionRegion = t.Infer<typeof MultiregionRegion>
 
-export const MultiregionStrategy = Named('MultiregionStrategy', {
-  MaxParallel: Type.Integer(),
-  OnFailure: Type.String(),
+export const MultiregionStrategy = t.Named('MultiregionStrategy', {
+  MaxParallel: t.Integer(),
+  OnFailure: t.String(),
 })
-export type MultiregionStrategy = Infer<typeof MultiregionStrategy>
+export type MultiregionStrategy = t.Infer<typeof MultiregionStrategy>
 
-export const Multiregion = Type.Object(
-  { Strategy: Nullable(MultiregionStrategy), Regions: Type.Array(MultiregionRegion) },
-  { $id: 'Multiregion', description: 'The regions in which the job runs.' },
-)
-export type Multiregion = Infer<typeof Multiregion>
+export const Multiregion = t.Named('Multiregion', 'The regions in which the job runs.', {
+  Strategy: t.Nullable(MultiregionStrategy),
+  Regions: t.Array(MultiregionRegion),
+})
+export type Multiregion = t.Infer<typeof Multiregion>
 
-export const JobLink = Named('JobLink', { Label: Type.String(), URL: Type.String() })
-export type JobLink = Infer<typeof JobLink>
+export const JobLink = t.Named('JobLink', { Label: t.String(), URL: t.String() })
+export type JobLink = t.Infer<typeof JobLink>
 
-export const JobUi = Type.Object(
-  { Description: Type.String(), Links: Nullable(Type.Array(JobLink)) },
-  { $id: 'JobUi', description: 'Description and links of the job in the web UI.' },
-)
-export type JobUi = Infer<typeof JobUi>
+export const JobUi = t.Named('JobUi', 'Description and links of the job in the web UI.', {
+  Description: t.String(),
+  Links: t.Nullable(t.Array(JobLink)),
+})
+export type JobUi = t.Infer<typeof JobUi>
 
-export const JobVersionTag = Type.Object(
-  {
-    Name: Type.String(),
-    Description: Type.String(),
-    TaggedTime: Nanoseconds(),
-  },
+export const JobVersionTag = t.Object(
+  { Name: t.String(), Description: t.String(), TaggedTime: t.Nanoseconds() },
   { $id: 'JobVersionTag', description: 'A name for one version; tagged versions are kept.' },
 )
-export type JobVersionTag = Infer<typeof JobVersionTag>
+export type JobVersionTag = t.Infer<typeof JobVersionTag>
 
-export const JobNodeLoss = Type.Object(
+export const JobNodeLoss = t.Object(
   {
-    NodeID: Type.String(),
-    AllocID: Type.String({ description: 'The allocation that was starting on the node.' }),
-    Time: Nanoseconds('When the node was marked down or disconnected.'),
-    RetryTime: Nanoseconds('No allocation of this version is placed before this time.'),
-    ProbeUntil: Nanoseconds('At most one allocation is placed between `RetryTime` and this time.'),
-    CreateIndex: Index('Index of the commit that marked the node.'),
+    NodeID: t.String(),
+    AllocID: t.String({ description: 'The allocation that was starting on the node.' }),
+    Time: t.Nanoseconds('When the node was marked down or disconnected.'),
+    RetryTime: t.Nanoseconds('No allocation of this version is placed before this time.'),
+    ProbeUntil: t.Nanoseconds(
+      'At most one allocation is placed between `RetryTime` and this time.',
+    ),
+    CreateIndex: t.Index('Index of the commit that marked the node.'),
   },
   {
     $id: 'JobNodeLoss',
     description: 'A node that was lost while an allocation of the job was starting on it.',
   },
 )
-export type JobNodeLoss = Infer<typeof JobNodeLoss>
+export type JobNodeLoss = t.Infer<typeof JobNodeLoss>
 
-export const JobQuarantine = Type.Object(
+export const JobQuarantine = t.Object(
   {
-    Reason: Type.String(),
-    NodeIDs: Type.Array(Type.String(), { description: 'The lost nodes, the last one last.' }),
-    Time: Nanoseconds(),
-    Version: Type.Integer({ description: 'The version that was starting on those nodes.' }),
-    CreateIndex: Index(),
+    Reason: t.String(),
+    NodeIDs: t.Array(t.String(), { description: 'The lost nodes, the last one last.' }),
+    Time: t.Nanoseconds(),
+    Version: t.Integer({ description: 'The version that was starting on those nodes.' }),
+    CreateIndex: t.Index(),
   },
   {
     $id: 'JobQuarantine',
@@ -114,56 +107,54 @@ export const JobQuarantine = Type.Object(
       'new version of the job or `POST /v1/job/:job_id/release` ends it.',
   },
 )
-export type JobQuarantine = Infer<typeof JobQuarantine>
+export type JobQuarantine = t.Infer<typeof JobQuarantine>
 
 /** A job. For `Quarantine` and `NodeLosses` see decision 0061. */
-export const Job = Type.Object(
+export const Job = t.Object(
   {
-    Region: Type.String(),
-    Namespace: Type.String({ default: 'default' }),
-    ID: Type.String(),
-    ParentID: Type.String({
-      description: 'Empty unless dispatched or launched by a periodic job.',
-    }),
-    Name: Type.String(),
-    Type: Type.String({ description: '`service`, `batch`, `system` or `sysbatch`.' }),
-    Priority: Type.Integer({ default: 50 }),
-    AllAtOnce: Type.Boolean(),
-    Datacenters: Type.Array(Type.String(), { description: 'Names or globs.' }),
-    NodePool: Type.String({ default: 'default' }),
-    Constraints: Nullable(Type.Array(Constraint)),
-    Affinities: Nullable(Type.Array(Affinity)),
-    Spreads: Nullable(Type.Array(Spread)),
-    TaskGroups: Type.Array(TaskGroup),
+    Region: t.String(),
+    Namespace: t.String({ default: 'default' }),
+    ID: t.String(),
+    ParentID: t.String({ description: 'Empty unless dispatched or launched by a periodic job.' }),
+    Name: t.String(),
+    Type: t.String({ description: '`service`, `batch`, `system` or `sysbatch`.' }),
+    Priority: t.Integer({ default: 50 }),
+    AllAtOnce: t.Boolean(),
+    Datacenters: t.Array(t.String(), { description: 'Names or globs.' }),
+    NodePool: t.String({ default: 'default' }),
+    Constraints: t.Nullable(t.Array(Constraint)),
+    Affinities: t.Nullable(t.Array(Affinity)),
+    Spreads: t.Nullable(t.Array(Spread)),
+    TaskGroups: t.Array(TaskGroup),
     Update: UpdateStrategy,
-    Multiregion: Nullable(Multiregion),
-    Periodic: Nullable(PeriodicConfig),
-    ParameterizedJob: Nullable(ParameterizedJobConfig),
-    Dispatched: Type.Boolean(),
-    DispatchIdempotencyToken: Type.String(),
-    Payload: Nullable(Base64('Payload of the dispatch, decoded from its stored form.')),
-    Meta: Nullable(MapOf(Type.String())),
-    Migrate: Nullable(MigrateStrategy),
-    Reschedule: Nullable(ReschedulePolicy),
-    DiscoveryToken: Type.String({ description: 'Input only; empty on read.' }),
-    DiscoveryNamespace: Type.String(),
-    SecretStoreToken: Type.String({ description: 'Input only; empty on read.' }),
-    SecretStoreNamespace: Type.String(),
-    ServiceTokenID: Type.String({ description: 'Accessor of the token that submitted the job.' }),
-    Stop: Type.Boolean(),
-    Status: Type.Enum(JOB_STATUSES, { readOnly: true }),
-    StatusDescription: Type.String({ readOnly: true }),
-    Stable: Type.Boolean(),
-    Version: Type.Integer({ description: 'Begins at 0.' }),
-    VersionTag: Nullable(JobVersionTag),
-    UI: Nullable(JobUi),
-    SubmitTime: Nanoseconds(),
-    CreateIndex: Index(),
-    ModifyIndex: Index('Changes with every write, the status included.'),
-    JobModifyIndex: Index('Changes only with the specification.'),
-    Quarantine: Type.Optional(JobQuarantine),
-    NodeLosses: Type.Optional(
-      Type.Array(JobNodeLoss, {
+    Multiregion: t.Nullable(Multiregion),
+    Periodic: t.Nullable(PeriodicConfig),
+    ParameterizedJob: t.Nullable(ParameterizedJobConfig),
+    Dispatched: t.Boolean(),
+    DispatchIdempotencyToken: t.String(),
+    Payload: t.Nullable(t.Base64('Payload of the dispatch, decoded from its stored form.')),
+    Meta: t.Nullable(t.MapOf(t.String())),
+    Migrate: t.Nullable(MigrateStrategy),
+    Reschedule: t.Nullable(ReschedulePolicy),
+    DiscoveryToken: t.String({ description: 'Input only; empty on read.' }),
+    DiscoveryNamespace: t.String(),
+    SecretStoreToken: t.String({ description: 'Input only; empty on read.' }),
+    SecretStoreNamespace: t.String(),
+    ServiceTokenID: t.String({ description: 'Accessor of the token that submitted the job.' }),
+    Stop: t.Boolean(),
+    Status: t.Enum(JOB_STATUSES, { readOnly: true }),
+    StatusDescription: t.String({ readOnly: true }),
+    Stable: t.Boolean(),
+    Version: t.Integer({ description: 'Begins at 0.' }),
+    VersionTag: t.Nullable(JobVersionTag),
+    UI: t.Nullable(JobUi),
+    SubmitTime: t.Nanoseconds(),
+    CreateIndex: t.Index(),
+    ModifyIndex: t.Index('Changes with every write, the status included.'),
+    JobModifyIndex: t.Index('Changes only with the specification.'),
+    Quarantine: t.Optional(JobQuarantine),
+    NodeLosses: t.Optional(
+      t.Array(JobNodeLoss, {
         description: 'Recent nodes that were lost while the job was starting on them.',
       }),
     ),
@@ -171,59 +162,56 @@ export const Job = Type.Object(
   },
   { $id: 'Job', description: 'A workload: groups of tasks, and how they are placed and updated.' },
 )
-export type Job = Infer<typeof Job>
+export type Job = t.Infer<typeof Job>
 
 /**
  * Response of the parser. Without `Canonicalize` fields that the text does not set are null, so
  * this is the shape of a job in a request.
  */
-export const ParsedJob = InputSchema(Job, { $id: 'ParsedJob' })
-export type ParsedJob = Infer<typeof ParsedJob>
+export const ParsedJob = InputSchema(Job)
+export type ParsedJob = t.Infer<typeof ParsedJob>
 
-export const JobStub = Type.Object(
-  {
-    ID: Type.String(),
-    ParentID: Type.String(),
-    Name: Type.String(),
-    Namespace: Type.String(),
-    Datacenters: Type.Array(Type.String()),
-    NodePool: Type.String(),
-    Multiregion: Nullable(Multiregion),
-    Type: Type.String(),
-    Priority: Type.Integer(),
-    Periodic: Type.Boolean({ description: 'Whether the job is periodic.' }),
-    ParameterizedJob: Type.Boolean({ description: 'Whether the job is parameterized.' }),
-    Stop: Type.Boolean(),
-    Status: Type.Enum(JOB_STATUSES),
-    StatusDescription: Type.String(),
-    JobSummary: JobSummary,
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
-    JobModifyIndex: Index(),
-    SubmitTime: Nanoseconds(),
-    Meta: Type.Optional(MapOf(Type.String())),
-    Quarantine: Type.Optional(JobQuarantine),
-  },
-  { $id: 'JobStub', description: 'A job in a list.' },
-)
-export type JobStub = Infer<typeof JobStub>
+export const JobStub = t.Named('JobStub', 'A job in a list.', {
+  ID: t.String(),
+  ParentID: t.String(),
+  Name: t.String(),
+  Namespace: t.String(),
+  Datacenters: t.Array(t.String()),
+  NodePool: t.String(),
+  Multiregion: t.Nullable(Multiregion),
+  Type: t.String(),
+  Priority: t.Integer(),
+  Periodic: t.Boolean({ description: 'Whether the job is periodic.' }),
+  ParameterizedJob: t.Boolean({ description: 'Whether the job is parameterized.' }),
+  Stop: t.Boolean(),
+  Status: t.Enum(JOB_STATUSES),
+  StatusDescription: t.String(),
+  JobSummary: JobSummary,
+  CreateIndex: t.Index(),
+  ModifyIndex: t.Index(),
+  JobModifyIndex: t.Index(),
+  SubmitTime: t.Nanoseconds(),
+  Meta: t.Optional(t.MapOf(t.String())),
+  Quarantine: t.Optional(JobQuarantine),
+})
+export type JobStub = t.Infer<typeof JobStub>
 
 export const SUBMISSION_FORMATS = ['hcl2', 'hcl1', 'json'] as const
 export type SubmissionFormat = (typeof SUBMISSION_FORMATS)[number]
 
 /** `JobModifyIndex` is the same number as `JobIndex`. */
-export const JobSubmission = Type.Object(
+export const JobSubmission = t.Object(
   {
-    Source: Type.String({ description: 'The job file as it was written.' }),
-    Format: Type.String({ description: '`hcl2`, `hcl1` or `json`.' }),
-    VariableFlags: Nullable(MapOf(Type.String())),
-    Variables: Type.String({ description: 'Content of the variables form of the web pages.' }),
-    Namespace: Type.String(),
-    JobID: Type.String(),
-    Version: Type.Integer(),
-    JobIndex: Index(),
-    JobModifyIndex: Index(),
+    Source: t.String({ description: 'The job file as it was written.' }),
+    Format: t.String({ description: '`hcl2`, `hcl1` or `json`.' }),
+    VariableFlags: t.Nullable(t.MapOf(t.String())),
+    Variables: t.String({ description: 'Content of the variables form of the web pages.' }),
+    Namespace: t.String(),
+    JobID: t.String(),
+    Version: t.Integer(),
+    JobIndex: t.Index(),
+    JobModifyIndex: t.Index(),
   },
   { $id: 'JobSubmission', description: 'The source from which one version of a job was made.' },
 )
-export type JobSubmission = Infer<typeof JobSubmission>
+export type JobSubmission = t.Infer<typeof JobSubmission>

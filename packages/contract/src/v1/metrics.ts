@@ -1,33 +1,29 @@
-import { Type } from 'typebox'
-import { Named, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { ResourceTotals } from './allocated-resources.ts'
 
-export const NodeScore = Named('NodeScore', {
-  NodeID: Type.String(),
-  Scores: MapOf(Type.Number()),
-  NormScore: Type.Number({ description: 'The mean of the scores that applied.' }),
+export const NodeScore = t.Named('NodeScore', {
+  NodeID: t.String(),
+  Scores: t.MapOf(t.Number()),
+  NormScore: t.Number({ description: 'The mean of the scores that applied.' }),
 })
-export type NodeScore = Infer<typeof NodeScore>
+export type NodeScore = t.Infer<typeof NodeScore>
 
-export const PlacementMetrics = Type.Object(
-  {
-    NodesEvaluated: Type.Integer({ description: 'Number of nodes evaluated.' }),
-    NodesFiltered: Type.Integer({ description: 'Nodes that a rule refused.' }),
-    NodesInPool: Type.Integer({ description: 'Ready nodes in the pool and datacenters.' }),
-    NodePool: Type.String(),
-    NodesAvailable: MapOf(Type.Integer({ description: 'Ready nodes by datacenter.' })),
-    ClassFiltered: Nullable(MapOf(Type.Integer())),
-    ConstraintFiltered: Nullable(MapOf(Type.Integer())),
-    NodesExhausted: Type.Integer({ description: 'Nodes without enough room.' }),
-    ClassExhausted: Nullable(MapOf(Type.Integer())),
-    DimensionExhausted: Nullable(MapOf(Type.Integer())),
-    QuotaExhausted: Nullable(Type.Array(Type.String())),
-    ResourcesExhausted: Nullable(MapOf(ResourceTotals)),
-    Scores: Nullable(MapOf(Type.Number({ description: 'By `<node id>.<scorer>`.' }))),
-    ScoreMetaData: Nullable(Type.Array(NodeScore, { description: 'The best nodes, best first.' })),
-    AllocationTime: Nanoseconds('Time the search took.'),
-    CoalescedFailures: Type.Integer({ description: 'Further instances that were not tried.' }),
-  },
-  { $id: 'PlacementMetrics', description: 'Metrics of one search for a node.' },
-)
-export type PlacementMetrics = Infer<typeof PlacementMetrics>
+export const PlacementMetrics = t.Named('PlacementMetrics', 'Metrics of one search for a node.', {
+  NodesEvaluated: t.Integer({ description: 'Number of nodes evaluated.' }),
+  NodesFiltered: t.Integer({ description: 'Nodes that a rule refused.' }),
+  NodesInPool: t.Integer({ description: 'Ready nodes in the pool and datacenters.' }),
+  NodePool: t.String(),
+  NodesAvailable: t.MapOf(t.Integer({ description: 'Ready nodes by datacenter.' })),
+  ClassFiltered: t.Nullable(t.MapOf(t.Integer())),
+  ConstraintFiltered: t.Nullable(t.MapOf(t.Integer())),
+  NodesExhausted: t.Integer({ description: 'Nodes without enough room.' }),
+  ClassExhausted: t.Nullable(t.MapOf(t.Integer())),
+  DimensionExhausted: t.Nullable(t.MapOf(t.Integer())),
+  QuotaExhausted: t.Nullable(t.Array(t.String())),
+  ResourcesExhausted: t.Nullable(t.MapOf(ResourceTotals)),
+  Scores: t.Nullable(t.MapOf(t.Number({ description: 'By `<node id>.<scorer>`.' }))),
+  ScoreMetaData: t.Nullable(t.Array(NodeScore, { description: 'The best nodes, best first.' })),
+  AllocationTime: t.Nanoseconds('Time the search took.'),
+  CoalescedFailures: t.Integer({ description: 'Further instances that were not tried.' }),
+})
+export type PlacementMetrics = t.Infer<typeof PlacementMetrics>

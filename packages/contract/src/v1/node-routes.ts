@@ -1,8 +1,6 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { list, blockingRead, write } from './define.ts'
+import * as t from './shared-schemas.ts'
+import { operate, list, blockingRead, routes } from './define.ts'
 import { Allocation } from './allocation.ts'
-import { jsonResponse, textError } from './shared-schemas.ts'
 import {
   Node,
   NodeDrainRequest,
@@ -11,64 +9,51 @@ import {
   NodeStub,
   NodeUpdateResponse,
 } from './node.ts'
-import { FlagParameter } from './query.ts'
-
-const unknownNode = textError('`node not found`')
-const notUuid = textError('`node lookup failed: UUID must be 36 characters`')
 
 export const nodeRoutes = routes('Nodes', {
   listNodes: list('/nodes', {
     summary: 'List nodes.',
     cost: 2,
     query: {
-      resources: FlagParameter('Include what each node has and keeps for itself.'),
-      os: FlagParameter('Include the name of the operating system.'),
+      resources: t.FlagParameter('Include what each node has and keeps for itself.'),
+      os: t.FlagParameter('Include the name of the operating system.'),
     },
-    returns: jsonResponse(Type.Array(NodeStub), 'The nodes, by id.'),
+    returns: t.jsonResponse(t.Array(NodeStub), 'The nodes, by id.'),
     errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
   readNode: blockingRead('/node/:node_id', {
     summary: 'Read one node.',
-    returns: jsonResponse(Node, 'The node.'),
-    answers: { 400: notUuid, 404: unknownNode },
+    returns: t.jsonResponse(Node, 'The node.'),
     needs: 'node:read',
   }),
   listNodeAllocations: blockingRead('/node/:node_id/allocations', {
     summary: 'List the allocations of a node, with their jobs.',
-    returns: jsonResponse(Type.Array(Allocation), 'Those in namespaces that the token may read.'),
-    answers: { 400: notUuid },
+    returns: t.jsonResponse(t.Array(Allocation), 'Those in namespaces that the token may read.'),
+    acceptsUnknown: true,
     needs: 'node:read; each allocation namespace:read-job',
   }),
-  evaluateNode: write('/node/:node_id/evaluate', {
+  evaluateNode: operate('/node/:node_id/evaluate', {
     summary: 'Run the scheduling logic again for the jobs of a node.',
-    growsState: false,
-    returns: jsonResponse(NodeEvaluateResponse, 'Evaluations were made.'),
-    answers: { 400: notUuid, 404: unknownNode },
+    returns: t.jsonResponse(NodeEvaluateResponse, 'Evaluations were made.'),
     needs: 'node:write',
   }),
-  drainNode: write('/node/:node_id/drain', {
+  drainNode: operate('/node/:node_id/drain', {
     summary: 'Move the allocations off a node, or end that.',
-    growsState: false,
     body: NodeDrainRequest,
-    returns: jsonResponse(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
-    answers: { 400: notUuid, 404: unknownNode },
+    returns: t.jsonResponse(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
     needs: 'node:write',
   }),
-  setNodeEligibility: write('/node/:node_id/eligibility', {
+  setNodeEligibility: operate('/node/:node_id/eligibility', {
     summary: 'Say whether a node takes new allocations.',
-    growsState: false,
     body: NodeEligibilityRequest,
-    returns: jsonResponse(NodeUpdateResponse, 'The node follows.'),
-    answers: { 404: unknownNode },
+    returns: t.jsonResponse(NodeUpdateResponse, 'The node follows.'),
     errors: { 400: 'The value is unknown, or the node is draining.' },
     needs: 'node:write',
   }),
-  purgeNode: write('/node/:node_id/purge', {
+  purgeNode: operate('/node/:node_id/purge', {
     summary: 'Forget a node.',
-    growsState: false,
-    returns: jsonResponse(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
-    answers: { 400: notUuid, 404: unknownNode },
+    returns: t.jsonResponse(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
     needs: 'node:write',
   }),
 })

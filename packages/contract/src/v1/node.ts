@@ -1,16 +1,5 @@
-import { Type } from 'typebox'
-import {
-  Named,
-  Index,
-  MapOf,
-  Nanoseconds,
-  Nullable,
-  Timestamp,
-  type Input,
-  type Infer,
-} from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { ResourceTotals } from './allocated-resources.ts'
-import { OpaqueObject, Uuid } from './shared-schemas.ts'
 import { NetworkResource } from './network.ts'
 
 export const NODE_STATUSES = ['initializing', 'ready', 'down', 'disconnected'] as const
@@ -32,236 +21,203 @@ export const NODE_EVENT_SUBSYSTEMS = [
 ] as const
 export type NodeEventSubsystem = (typeof NODE_EVENT_SUBSYSTEMS)[number]
 
-export const DeviceAttribute = Type.Object(
+export const DeviceAttribute = t.Named(
+  'DeviceAttribute',
+  'Exactly one of the values is not null.',
   {
-    String: Nullable(Type.String()),
-    Int: Nullable(Type.Integer()),
-    Float: Nullable(Type.Number()),
-    Bool: Nullable(Type.Boolean()),
-    Unit: Type.String(),
+    String: t.Nullable(t.String()),
+    Int: t.Nullable(t.Integer()),
+    Float: t.Nullable(t.Number()),
+    Bool: t.Nullable(t.Boolean()),
+    Unit: t.String(),
   },
-  { $id: 'DeviceAttribute', description: 'Exactly one of the values is not null.' },
 )
-export type DeviceAttribute = Infer<typeof DeviceAttribute>
+export type DeviceAttribute = t.Infer<typeof DeviceAttribute>
 
-export const NodeDevice = Type.Object(
-  {
-    Vendor: Type.String(),
-    Type: Type.String(),
-    Name: Type.String(),
-    Instances: Type.Array(
-      Type.Object({
-        ID: Type.String(),
-        Healthy: Type.Boolean(),
-        HealthDescription: Type.String(),
-      }),
-    ),
-    Attributes: Nullable(MapOf(DeviceAttribute)),
-  },
-  { $id: 'NodeDevice', description: 'Equal devices of a node.' },
-)
-export type NodeDevice = Infer<typeof NodeDevice>
+export const NodeDevice = t.Named('NodeDevice', 'Equal devices of a node.', {
+  Vendor: t.String(),
+  Type: t.String(),
+  Name: t.String(),
+  Instances: t.Array(
+    t.Object({ ID: t.String(), Healthy: t.Boolean(), HealthDescription: t.String() }),
+  ),
+  Attributes: t.Nullable(t.MapOf(DeviceAttribute)),
+})
+export type NodeDevice = t.Infer<typeof NodeDevice>
 
-export const NodeNetwork = Named('NodeNetwork', {
-  Mode: Type.String(),
-  Device: Type.String(),
-  MacAddress: Type.String(),
-  Speed: Type.Integer(),
-  Addresses: Nullable(
-    Type.Array(
-      Type.Object({
-        Family: Type.String(),
-        Alias: Type.String(),
-        Address: Type.String(),
-        ReservedPorts: Type.String(),
-        Gateway: Type.String(),
+export const NodeNetwork = t.Named('NodeNetwork', {
+  Mode: t.String(),
+  Device: t.String(),
+  MacAddress: t.String(),
+  Speed: t.Integer(),
+  Addresses: t.Nullable(
+    t.Array(
+      t.Object({
+        Family: t.String(),
+        Alias: t.String(),
+        Address: t.String(),
+        ReservedPorts: t.String(),
+        Gateway: t.String(),
       }),
     ),
   ),
 })
-export type NodeNetwork = Infer<typeof NodeNetwork>
+export type NodeNetwork = t.Infer<typeof NodeNetwork>
 
-export const NodeResources = Type.Object(
-  {
-    Cpu: Type.Object({
-      CpuShares: Type.Integer({ description: 'MHz.' }),
-      TotalCpuCores: Type.Integer(),
-      ReservableCpuCores: Nullable(Type.Array(Type.Integer())),
-    }),
-    Processors: Nullable(OpaqueObject('Topology of the processors.')),
-    Memory: Type.Object({ MemoryMB: Type.Integer() }),
-    Disk: Type.Object({ DiskMB: Type.Integer() }),
-    Devices: Nullable(Type.Array(NodeDevice)),
-    NodeNetworks: Nullable(Type.Array(NodeNetwork)),
-    Networks: Nullable(Type.Array(NetworkResource)),
-    MinDynamicPort: Type.Integer(),
-    MaxDynamicPort: Type.Integer(),
-  },
-  { $id: 'NodeResources', description: 'Resources of a node.' },
-)
-export type NodeResources = Infer<typeof NodeResources>
+export const NodeResources = t.Named('NodeResources', 'Resources of a node.', {
+  Cpu: t.Object({
+    CpuShares: t.Integer({ description: 'MHz.' }),
+    TotalCpuCores: t.Integer(),
+    ReservableCpuCores: t.Nullable(t.Array(t.Integer())),
+  }),
+  Processors: t.Nullable(t.OpaqueObject('Topology of the processors.')),
+  Memory: t.Object({ MemoryMB: t.Integer() }),
+  Disk: t.Object({ DiskMB: t.Integer() }),
+  Devices: t.Nullable(t.Array(NodeDevice)),
+  NodeNetworks: t.Nullable(t.Array(NodeNetwork)),
+  Networks: t.Nullable(t.Array(NetworkResource)),
+  MinDynamicPort: t.Integer(),
+  MaxDynamicPort: t.Integer(),
+})
+export type NodeResources = t.Infer<typeof NodeResources>
 
-export const NodeReservedResources = Type.Object(
+export const NodeReservedResources = t.Object(
   {
-    Cpu: Type.Object({
-      CpuShares: Type.Integer(),
-      ReservedCpuCores: Nullable(Type.Array(Type.Integer())),
-    }),
-    Memory: Type.Object({ MemoryMB: Type.Integer() }),
-    Disk: Type.Object({ DiskMB: Type.Integer() }),
-    Networks: Type.Object({
-      ReservedHostPorts: Type.String({ description: 'Such as `22,80,8500-8600`.' }),
+    Cpu: t.Object({ CpuShares: t.Integer(), ReservedCpuCores: t.Nullable(t.Array(t.Integer())) }),
+    Memory: t.Object({ MemoryMB: t.Integer() }),
+    Disk: t.Object({ DiskMB: t.Integer() }),
+    Networks: t.Object({
+      ReservedHostPorts: t.String({ description: 'Such as `22,80,8500-8600`.' }),
     }),
   },
   { $id: 'NodeReservedResources', description: 'Resources that a node reserves for the system.' },
 )
 
-export const DrainSpec = Named('DrainSpec', {
-  Deadline: Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
-  IgnoreSystemJobs: Type.Boolean(),
-})
-export type DrainSpec = Infer<typeof DrainSpec>
-
-export const DrainStrategy = Type.Object(
-  {
-    Deadline: Nanoseconds(),
-    IgnoreSystemJobs: Type.Boolean(),
-    ForceDeadline: Timestamp('The zero time when there is none.'),
-    StartedAt: Timestamp(),
-  },
-  { $id: 'DrainStrategy', description: 'A drain that is going on.' },
-)
-export type DrainStrategy = Infer<typeof DrainStrategy>
-
-export const DrainMetadata = Type.Object(
-  {
-    StartedAt: Timestamp(),
-    UpdatedAt: Timestamp(),
-    Status: Type.Enum(DRAIN_STATUSES),
-    AccessorID: Type.String({ description: 'Accessor of the token that asked for it.' }),
-    Meta: Nullable(MapOf(Type.String())),
-  },
-  { $id: 'DrainMetadata', description: 'The last drain of a node.' },
-)
-export type DrainMetadata = Infer<typeof DrainMetadata>
-
-export const NodeEvent = Type.Object(
-  {
-    Message: Type.String(),
-    Subsystem: Type.String(),
-    Details: Nullable(MapOf(Type.String())),
-    Timestamp: Timestamp(),
-    CreateIndex: Index(),
-  },
-  { $id: 'NodeEvent', description: 'Something that happened to a node.' },
-)
-export type NodeEvent = Infer<typeof NodeEvent>
-
-export const DriverInfo = Named('DriverInfo', {
-  Attributes: Nullable(MapOf(Type.String())),
-  Detected: Type.Boolean(),
-  Healthy: Type.Boolean(),
-  HealthDescription: Type.String(),
-  UpdateTime: Timestamp(),
-})
-export type DriverInfo = Infer<typeof DriverInfo>
-
-export const HostVolumeInfo = Named('HostVolumeInfo', {
-  Name: Type.String(),
-  Path: Type.String(),
-  ReadOnly: Type.Boolean(),
-  ID: Type.String(),
+export const DrainSpec = t.Named('DrainSpec', {
+  Deadline: t.Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
+  IgnoreSystemJobs: t.Boolean(),
 })
 
-export const HostNetworkInfo = Named('HostNetworkInfo', {
-  Name: Type.String(),
-  CIDR: Type.String(),
-  Interface: Type.String(),
-  ReservedPorts: Type.String(),
+export const DrainStrategy = t.Named('DrainStrategy', 'A drain that is going on.', {
+  Deadline: t.Nanoseconds(),
+  IgnoreSystemJobs: t.Boolean(),
+  ForceDeadline: t.Timestamp('The zero time when there is none.'),
+  StartedAt: t.Timestamp(),
+})
+export type DrainStrategy = t.Infer<typeof DrainStrategy>
+
+export const DrainMetadata = t.Named('DrainMetadata', 'The last drain of a node.', {
+  StartedAt: t.Timestamp(),
+  UpdatedAt: t.Timestamp(),
+  Status: t.Enum(DRAIN_STATUSES),
+  AccessorID: t.String({ description: 'Accessor of the token that asked for it.' }),
+  Meta: t.Nullable(t.MapOf(t.String())),
+})
+export type DrainMetadata = t.Infer<typeof DrainMetadata>
+
+export const NodeEvent = t.Named('NodeEvent', 'Something that happened to a node.', {
+  Message: t.String(),
+  Subsystem: t.String(),
+  Details: t.Nullable(t.MapOf(t.String())),
+  Timestamp: t.Timestamp(),
+  CreateIndex: t.Index(),
+})
+export type NodeEvent = t.Infer<typeof NodeEvent>
+
+export const DriverInfo = t.Named('DriverInfo', {
+  Attributes: t.Nullable(t.MapOf(t.String())),
+  Detected: t.Boolean(),
+  Healthy: t.Boolean(),
+  HealthDescription: t.String(),
+  UpdateTime: t.Timestamp(),
+})
+export type DriverInfo = t.Infer<typeof DriverInfo>
+
+export const HostVolumeInfo = t.Named('HostVolumeInfo', {
+  Name: t.String(),
+  Path: t.String(),
+  ReadOnly: t.Boolean(),
+  ID: t.String(),
+})
+
+export const HostNetworkInfo = t.Named('HostNetworkInfo', {
+  Name: t.String(),
+  CIDR: t.String(),
+  Interface: t.String(),
+  ReservedPorts: t.String(),
 })
 
 const sharedFields = {
-  ID: Uuid(),
-  Datacenter: Type.String(),
-  Name: Type.String(),
-  NodeClass: Type.String(),
-  NodePool: Type.String(),
-  Drain: Type.Boolean({ description: 'Whether a drain is going on.' }),
-  SchedulingEligibility: Type.Enum(ELIGIBILITIES),
-  Status: Type.Enum(NODE_STATUSES),
-  StatusDescription: Type.String(),
-  Drivers: MapOf(DriverInfo),
-  HostVolumes: Nullable(MapOf(HostVolumeInfo)),
-  LastDrain: Nullable(DrainMetadata),
-  CreateIndex: Index(),
-  ModifyIndex: Index(),
+  ID: t.Uuid(),
+  Datacenter: t.String(),
+  Name: t.String(),
+  NodeClass: t.String(),
+  NodePool: t.String(),
+  Drain: t.Boolean({ description: 'Whether a drain is going on.' }),
+  SchedulingEligibility: t.Enum(ELIGIBILITIES),
+  Status: t.Enum(NODE_STATUSES),
+  StatusDescription: t.String(),
+  Drivers: t.MapOf(DriverInfo),
+  HostVolumes: t.Nullable(t.MapOf(HostVolumeInfo)),
+  LastDrain: t.Nullable(DrainMetadata),
+  CreateIndex: t.Index(),
+  ModifyIndex: t.Index(),
 }
 
-export const Node = Type.Object(
-  {
-    ...sharedFields,
-    HTTPAddr: Type.String(),
-    SecretID: Type.String({ description: 'Always empty: the secret never leaves the servers.' }),
-    TLSEnabled: Type.Boolean(),
-    Attributes: MapOf(Type.String()),
-    NodeResources: NodeResources,
-    ReservedResources: NodeReservedResources,
-    Resources: Nullable(ResourceTotals),
-    Reserved: Nullable(ResourceTotals),
-    Links: Nullable(MapOf(Type.String())),
-    Meta: Nullable(MapOf(Type.String())),
-    ComputedClass: Type.String({
-      description: 'Equal for nodes that placement cannot tell apart.',
-    }),
-    DrainStrategy: Nullable(DrainStrategy),
-    StatusUpdatedAt: Type.Integer({ description: 'Unix seconds.' }),
-    Events: Type.Array(NodeEvent, { description: 'The latest 10.' }),
-    CSIControllerPlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
-    CSINodePlugins: Nullable(OpaqueObject('Storage plugins, by name.')),
-    HostNetworks: Nullable(MapOf(HostNetworkInfo)),
-    CgroupParent: Type.String(),
-  },
-  { $id: 'Node', description: 'A machine that runs allocations.' },
-)
-export type Node = Infer<typeof Node>
+export const Node = t.Named('Node', 'A machine that runs allocations.', {
+  ...sharedFields,
+  HTTPAddr: t.String(),
+  SecretID: t.String({ description: 'Always empty: the secret never leaves the servers.' }),
+  TLSEnabled: t.Boolean(),
+  Attributes: t.MapOf(t.String()),
+  NodeResources: NodeResources,
+  ReservedResources: NodeReservedResources,
+  Resources: t.Nullable(ResourceTotals),
+  Reserved: t.Nullable(ResourceTotals),
+  Links: t.Nullable(t.MapOf(t.String())),
+  Meta: t.Nullable(t.MapOf(t.String())),
+  ComputedClass: t.String({ description: 'Equal for nodes that placement cannot tell apart.' }),
+  DrainStrategy: t.Nullable(DrainStrategy),
+  StatusUpdatedAt: t.Integer({ description: 'Unix seconds.' }),
+  Events: t.Array(NodeEvent, { description: 'The latest 10.' }),
+  CSIControllerPlugins: t.Nullable(t.OpaqueObject('Storage plugins, by name.')),
+  CSINodePlugins: t.Nullable(t.OpaqueObject('Storage plugins, by name.')),
+  HostNetworks: t.Nullable(t.MapOf(HostNetworkInfo)),
+  CgroupParent: t.String(),
+})
+export type Node = t.Infer<typeof Node>
 
-export const NodeStub = Type.Object(
-  {
-    ...sharedFields,
-    Address: Type.String({ description: 'The host part of `HTTPAddr`.' }),
-    Version: Type.String({ description: 'Version of the agent.' }),
-    Attributes: Type.Optional(MapOf(Type.String())),
-    NodeResources: Type.Optional(NodeResources),
-    ReservedResources: Type.Optional(NodeReservedResources),
-  },
-  { $id: 'NodeStub', description: 'A node in a list.' },
-)
-export type NodeStub = Infer<typeof NodeStub>
+export const NodeStub = t.Named('NodeStub', 'A node in a list.', {
+  ...sharedFields,
+  Address: t.String({ description: 'The host part of `HTTPAddr`.' }),
+  Version: t.String({ description: 'Version of the agent.' }),
+  Attributes: t.Optional(t.MapOf(t.String())),
+  NodeResources: t.Optional(NodeResources),
+  ReservedResources: t.Optional(NodeReservedResources),
+})
+export type NodeStub = t.Infer<typeof NodeStub>
 
-export const NodeDrainRequest = Type.Object(
-  {
-    DrainSpec: Nullable(DrainSpec),
-    MarkEligible: Type.Boolean({ description: 'When a drain is ended: take work again.' }),
-    Meta: Nullable(MapOf(Type.String())),
-  },
-  { $id: 'NodeDrainRequest', description: 'Without `DrainSpec` the drain ends.' },
-)
-export type NodeDrainRequest = Input<Infer<typeof NodeDrainRequest>>
+export const NodeDrainRequest = t.Named('NodeDrainRequest', 'Without `DrainSpec` the drain ends.', {
+  DrainSpec: t.Nullable(DrainSpec),
+  MarkEligible: t.Boolean({ description: 'When a drain is ended: take work again.' }),
+  Meta: t.Nullable(t.MapOf(t.String())),
+})
+export type NodeDrainRequest = t.Input<t.Infer<typeof NodeDrainRequest>>
 
-export const NodeEligibilityRequest = Named('NodeEligibilityRequest', {
-  Eligibility: Type.String({ description: '`eligible` or `ineligible`.' }),
+export const NodeEligibilityRequest = t.Named('NodeEligibilityRequest', {
+  Eligibility: t.String({ description: '`eligible` or `ineligible`.' }),
 })
 
-export const NodeUpdateResponse = Named('NodeUpdateResponse', {
-  EvalIDs: Nullable(Type.Array(Type.String())),
-  EvalCreateIndex: Index(),
-  NodeModifyIndex: Index(),
-  Index: Index(),
+export const NodeUpdateResponse = t.Named('NodeUpdateResponse', {
+  EvalIDs: t.Nullable(t.Array(t.String())),
+  EvalCreateIndex: t.Index(),
+  NodeModifyIndex: t.Index(),
+  Index: t.Index(),
 })
-export type NodeUpdateResponse = Infer<typeof NodeUpdateResponse>
+export type NodeUpdateResponse = t.Infer<typeof NodeUpdateResponse>
 
-export const NodeEvaluateResponse = Named('NodeEvaluateResponse', {
+export const NodeEvaluateResponse = t.Named('NodeEvaluateResponse', {
   ...NodeUpdateResponse.properties,
-  HeartbeatTTL: Nanoseconds(),
+  HeartbeatTTL: t.Nanoseconds(),
 })
-export type NodeEvaluateResponse = Infer<typeof NodeEvaluateResponse>
+export type NodeEvaluateResponse = t.Infer<typeof NodeEvaluateResponse>

@@ -1,8 +1,5 @@
-import { routes } from '../route.ts'
-import { put, putOnly, read } from './define.ts'
-import { emptyResponse, jsonResponse, TEXT_TYPE } from './shared-schemas.ts'
-import { Type } from 'typebox'
-import { Named, Index, type Infer } from '../schema.ts'
+import { put, putOnly, read, routes } from './define.ts'
+import * as t from './shared-schemas.ts'
 
 /** Format version of a snapshot; a reader rejects versions that it does not know. */
 export const SNAPSHOT_VERSION = 1
@@ -34,34 +31,37 @@ export const snapshotRoutes = routes('Operator', {
     streams: true,
     returns: {
       description: 'The copy. Secrets in it are sealed; it is whole when its last line is there.',
-      schema: Type.String(),
-      contentType: TEXT_TYPE,
+      schema: t.String(),
+      contentType: t.TEXT_TYPE,
     },
     needs: 'management',
   }),
 })
 
-export const LostCommits = Type.Object(
+export const LostCommits = t.Object(
   {
-    FromIndex: Index('Index of the first commit that is missing.'),
-    ToIndex: Index('Index of the last one.'),
-    Commits: Type.Integer({ description: 'How many are missing.' }),
+    FromIndex: t.Index('Index of the first commit that is missing.'),
+    ToIndex: t.Index('Index of the last one.'),
+    Commits: t.Integer({ description: 'How many are missing.' }),
   },
   { $id: 'LostCommits', description: 'Acknowledged commits that the database does not have.' },
 )
 
-export const DatabaseLossResponse = Named('DatabaseLossResponse', {
-  Accepted: Type.Array(LostCommits, {
+export const DatabaseLossResponse = t.Named('DatabaseLossResponse', {
+  Accepted: t.Array(LostCommits, {
     description: 'Losses that had not been accepted; empty when there was none.',
   }),
 })
-export type DatabaseLossResponse = Infer<typeof DatabaseLossResponse>
+export type DatabaseLossResponse = t.Infer<typeof DatabaseLossResponse>
 
 export const databaseRoutes = routes('Operator', {
   acceptDatabaseLoss: put('/operator/database/accept-loss', {
     summary: 'Accept writes again after the database has lost acknowledged commits.',
     audit: 'always',
-    returns: jsonResponse(DatabaseLossResponse, 'Writes are accepted; the lost commits stay lost.'),
+    returns: t.jsonResponse(
+      DatabaseLossResponse,
+      'Writes are accepted; the lost commits stay lost.',
+    ),
     errors: { 400: 'The servers share no database.' },
     needs: 'operator:write',
   }),
@@ -72,13 +72,13 @@ export const systemRoutes = routes('Operator', {
   collectGarbage: putOnly('/system/gc', {
     summary: 'Remove everything that has ended, whatever its age.',
     growsState: false,
-    returns: emptyResponse('The collection has been started.'),
+    returns: t.emptyResponse('The collection has been started.'),
     needs: 'management',
   }),
   reconcileSummaries: putOnly('/system/reconcile/summaries', {
     summary: 'Count the allocations of every job again.',
     growsState: false,
-    returns: emptyResponse('The summaries are recomputed.'),
+    returns: t.emptyResponse('The summaries are recomputed.'),
     needs: 'management',
   }),
 })

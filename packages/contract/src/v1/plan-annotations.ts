@@ -1,31 +1,27 @@
-import { Type } from 'typebox'
-import { MapOf, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { AllocationStub } from './allocation.ts'
 
-export const DesiredUpdates = Type.Object(
+export const DesiredUpdates = t.Object(
   {
-    Ignore: Type.Integer(),
-    Place: Type.Integer(),
-    Migrate: Type.Integer(),
-    Stop: Type.Integer(),
-    InPlaceUpdate: Type.Integer(),
-    DestructiveUpdate: Type.Integer(),
-    Canary: Type.Integer(),
-    Preemptions: Type.Integer(),
-    Disconnect: Type.Integer(),
-    Reconnect: Type.Integer(),
-    RescheduleNow: Type.Integer(),
-    RescheduleLater: Type.Integer(),
+    Ignore: t.Integer(),
+    Place: t.Integer(),
+    Migrate: t.Integer(),
+    Stop: t.Integer(),
+    InPlaceUpdate: t.Integer(),
+    DestructiveUpdate: t.Integer(),
+    Canary: t.Integer(),
+    Preemptions: t.Integer(),
+    Disconnect: t.Integer(),
+    Reconnect: t.Integer(),
+    RescheduleNow: t.Integer(),
+    RescheduleLater: t.Integer(),
   },
   { $id: 'DesiredUpdates', description: 'Allocations of one group, by what happens to them.' },
 )
-export type DesiredUpdates = Infer<typeof DesiredUpdates>
+export type DesiredUpdates = t.Infer<typeof DesiredUpdates>
 
-export const PlanAnnotations = Type.Object(
-  {
-    DesiredTGUpdates: MapOf(DesiredUpdates),
-    PreemptedAllocs: Nullable(Type.Array(AllocationStub)),
-  },
-  { $id: 'PlanAnnotations', description: 'Changes that a plan would make.' },
-)
-export type PlanAnnotations = Infer<typeof PlanAnnotations>
+export const PlanAnnotations = t.Named('PlanAnnotations', 'Changes that a plan would make.', {
+  DesiredTGUpdates: t.MapOf(DesiredUpdates),
+  PreemptedAllocs: t.Nullable(t.Array(AllocationStub)),
+})
+export type PlanAnnotations = t.Infer<typeof PlanAnnotations>

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { Index, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 import { JobDiff } from './diff.ts'
 import { Evaluation } from './evaluation.ts'
 import { PlacementMetrics } from './metrics.ts'
@@ -7,22 +6,20 @@ import { PlanAnnotations } from './plan-annotations.ts'
 import { JobPolicyOutcome } from './policy-verdict.ts'
 
 /** Nothing is kept of it and no event is made. */
-export const JobPlanResponse = Type.Object(
+export const JobPlanResponse = t.Object(
   {
-    Index: Index('`JobModifyIndex` of the stored job, 0 for a new one.'),
-    JobModifyIndex: Index('Give it to the registration together with `EnforceIndex`.'),
+    Index: t.Index('`JobModifyIndex` of the stored job, 0 for a new one.'),
+    JobModifyIndex: t.Index('Give it to the registration together with `EnforceIndex`.'),
     Annotations: PlanAnnotations,
-    FailedTGAllocs: Nullable(MapOf(PlacementMetrics)),
-    CreatedEvals: Nullable(Type.Array(Evaluation)),
-    Diff: Nullable(JobDiff),
-    NextPeriodicLaunch: Timestamp('The zero time when the job is not periodic.'),
-    Warnings: Type.String(),
-    PolicyVerdicts: Nullable(
-      Type.Array(JobPolicyOutcome, {
-        description: 'Result of each policy; null when none applies.',
-      }),
+    FailedTGAllocs: t.Nullable(t.MapOf(PlacementMetrics)),
+    CreatedEvals: t.Nullable(t.Array(Evaluation)),
+    Diff: t.Nullable(JobDiff),
+    NextPeriodicLaunch: t.Timestamp('The zero time when the job is not periodic.'),
+    Warnings: t.String(),
+    PolicyVerdicts: t.Nullable(
+      t.Array(JobPolicyOutcome, { description: 'Result of each policy; null when none applies.' }),
     ),
   },
   { $id: 'JobPlanResponse', description: 'Changes that registering the job would make.' },
 )
-export type JobPlanResponse = Infer<typeof JobPlanResponse>
+export type JobPlanResponse = t.Infer<typeof JobPlanResponse>

@@ -1,37 +1,33 @@
-import { Type } from 'typebox'
-import { Named, Index, MapOf, Nanoseconds, Nullable, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
-export const ScalingEvent = Named('ScalingEvent', {
-  Time: Nanoseconds(),
-  Count: Nullable(Type.Integer({ description: 'Null when only a message was recorded.' })),
-  PreviousCount: Type.Integer(),
-  Message: Type.String(),
-  Error: Type.Boolean(),
-  Meta: Nullable(MapOf(Type.Unknown())),
-  EvalID: Nullable(Type.String()),
-  CreateIndex: Index(),
+export const ScalingEvent = t.Named('ScalingEvent', {
+  Time: t.Nanoseconds(),
+  Count: t.Nullable(t.Integer({ description: 'Null when only a message was recorded.' })),
+  PreviousCount: t.Integer(),
+  Message: t.String(),
+  Error: t.Boolean(),
+  Meta: t.Nullable(t.MapOf(t.Unknown())),
+  EvalID: t.Nullable(t.String()),
+  CreateIndex: t.Index(),
 })
-export type ScalingEvent = Infer<typeof ScalingEvent>
+export type ScalingEvent = t.Infer<typeof ScalingEvent>
 
-export const TaskGroupScaleStatus = Named('TaskGroupScaleStatus', {
-  Desired: Type.Integer(),
-  Placed: Type.Integer(),
-  Running: Type.Integer(),
-  Healthy: Type.Integer(),
-  Unhealthy: Type.Integer(),
-  Events: Nullable(Type.Array(ScalingEvent, { description: 'Newest first, at most 20.' })),
+export const TaskGroupScaleStatus = t.Named('TaskGroupScaleStatus', {
+  Desired: t.Integer(),
+  Placed: t.Integer(),
+  Running: t.Integer(),
+  Healthy: t.Integer(),
+  Unhealthy: t.Integer(),
+  Events: t.Nullable(t.Array(ScalingEvent, { description: 'Newest first, at most 20.' })),
 })
-export type TaskGroupScaleStatus = Infer<typeof TaskGroupScaleStatus>
+export type TaskGroupScaleStatus = t.Infer<typeof TaskGroupScaleStatus>
 
-export const JobScaleStatus = Type.Object(
-  {
-    JobID: Type.String(),
-    Namespace: Type.String(),
-    JobCreateIndex: Index(),
-    JobModifyIndex: Index(),
-    JobStopped: Type.Boolean(),
-    TaskGroups: MapOf(TaskGroupScaleStatus),
-  },
-  { $id: 'JobScaleStatus', description: 'How far each group is from its count.' },
-)
-export type JobScaleStatus = Infer<typeof JobScaleStatus>
+export const JobScaleStatus = t.Named('JobScaleStatus', 'How far each group is from its count.', {
+  JobID: t.String(),
+  Namespace: t.String(),
+  JobCreateIndex: t.Index(),
+  JobModifyIndex: t.Index(),
+  JobStopped: t.Boolean(),
+  TaskGroups: t.MapOf(TaskGroupScaleStatus),
+})
+export type JobScaleStatus = t.Infer<typeof JobScaleStatus>

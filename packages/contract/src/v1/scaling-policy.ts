@@ -1,51 +1,47 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { blockingRead } from './define.ts'
-import { Index, MapOf, Nullable, type Infer } from '../schema.ts'
-import { jsonResponse, OpaqueObject } from './shared-schemas.ts'
-import { TextParameter } from './query.ts'
+import * as t from './shared-schemas.ts'
+import { blockingRead, routes } from './define.ts'
 
 const stubFields = {
-  ID: Type.String({ description: 'Given at registration, kept across versions of the job.' }),
-  Enabled: Type.Boolean({ default: true }),
-  Type: Type.String({ description: '`horizontal`, `vertical_cpu` or `vertical_mem`.' }),
-  Target: MapOf(Type.String()),
-  CreateIndex: Index(),
-  ModifyIndex: Index(),
+  ID: t.String({ description: 'Given at registration, kept across versions of the job.' }),
+  Enabled: t.Boolean({ default: true }),
+  Type: t.String({ description: '`horizontal`, `vertical_cpu` or `vertical_mem`.' }),
+  Target: t.MapOf(t.String()),
+  CreateIndex: t.Index(),
+  ModifyIndex: t.Index(),
 }
 
 /** The bounds of a group's count, and the policy an autoscaler follows. */
-export const ScalingPolicy = Type.Object(
+export const ScalingPolicy = t.Object(
   {
     ...stubFields,
-    Policy: Nullable(OpaqueObject('Settings for the autoscaler; stored, never read.')),
-    Min: Type.Integer(),
-    Max: Type.Integer(),
+    Policy: t.Nullable(t.OpaqueObject('Settings for the autoscaler; stored, never read.')),
+    Min: t.Integer(),
+    Max: t.Integer(),
   },
   { $id: 'ScalingPolicy', description: 'Bounds of a count, and settings for an autoscaler.' },
 )
-export type ScalingPolicy = Infer<typeof ScalingPolicy>
+export type ScalingPolicy = t.Infer<typeof ScalingPolicy>
 
-export const ScalingPolicyStub = Type.Object(stubFields, {
-  $id: 'ScalingPolicyStub',
-  description: 'A scaling policy in a list.',
-})
-export type ScalingPolicyStub = Infer<typeof ScalingPolicyStub>
+export const ScalingPolicyStub = t.Named(
+  'ScalingPolicyStub',
+  'A scaling policy in a list.',
+  stubFields,
+)
+export type ScalingPolicyStub = t.Infer<typeof ScalingPolicyStub>
 
 export const scalingPolicyRoutes = routes('Scaling policies', {
   listScalingPolicies: blockingRead('/scaling/policies', {
     summary: 'List the scaling policies of the jobs in a namespace.',
     query: {
-      job: TextParameter('Only policies of this job.'),
-      type: TextParameter('Only policies of this type.'),
+      job: t.TextParameter('Only policies of this job.'),
+      type: t.TextParameter('Only policies of this type.'),
     },
-    returns: jsonResponse(Type.Array(ScalingPolicyStub), 'The policies.'),
+    returns: t.jsonResponse(t.Array(ScalingPolicyStub), 'The policies.'),
     needs: 'namespace:list-scaling-policies, or namespace:list-jobs and namespace:read-job',
   }),
   readScalingPolicy: blockingRead('/scaling/policy/:policy_id', {
     summary: 'Read one scaling policy.',
-    returns: jsonResponse(ScalingPolicy, 'The policy.'),
-    errors: { 404: '`policy not found`' },
+    returns: t.jsonResponse(ScalingPolicy, 'The policy.'),
     needs: 'namespace:read-scaling-policy, or namespace:list-jobs and namespace:read-job',
   }),
 })

@@ -1,51 +1,47 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { put, read } from './define.ts'
-import { Named, Index, type Input, type Infer } from '../schema.ts'
-import { jsonResponse } from './shared-schemas.ts'
-import { TextParameter } from './query.ts'
+import * as t from './shared-schemas.ts'
+import { put, read, routes } from './define.ts'
 import { responseMeta } from './write-response.ts'
 
 export const SCHEDULER_ALGORITHMS = ['binpack', 'spread'] as const
 export type SchedulerAlgorithm = (typeof SCHEDULER_ALGORITHMS)[number]
 
-export const PreemptionConfig = Type.Object(
+export const PreemptionConfig = t.Object(
   {
-    SystemSchedulerEnabled: Type.Boolean({ default: true }),
-    SysBatchSchedulerEnabled: Type.Boolean(),
-    BatchSchedulerEnabled: Type.Boolean(),
-    ServiceSchedulerEnabled: Type.Boolean(),
+    SystemSchedulerEnabled: t.Boolean({ default: true }),
+    SysBatchSchedulerEnabled: t.Boolean(),
+    BatchSchedulerEnabled: t.Boolean(),
+    ServiceSchedulerEnabled: t.Boolean(),
   },
   { $id: 'PreemptionConfig', description: 'Which jobs may displace others of lower priority.' },
 )
-export type PreemptionConfig = Infer<typeof PreemptionConfig>
+export type PreemptionConfig = t.Infer<typeof PreemptionConfig>
 
-export const SchedulerConfiguration = Type.Object(
+export const SchedulerConfiguration = t.Object(
   {
-    SchedulerAlgorithm: Type.String({ description: '`binpack` or `spread`.', default: 'binpack' }),
+    SchedulerAlgorithm: t.String({ description: '`binpack` or `spread`.', default: 'binpack' }),
     PreemptionConfig: PreemptionConfig,
-    MemoryOversubscriptionEnabled: Type.Boolean(),
-    RejectJobRegistration: Type.Boolean({ description: 'Only management tokens may register.' }),
-    PauseEvalBroker: Type.Boolean({ description: 'Hand out no evaluations.' }),
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
+    MemoryOversubscriptionEnabled: t.Boolean(),
+    RejectJobRegistration: t.Boolean({ description: 'Only management tokens may register.' }),
+    PauseEvalBroker: t.Boolean({ description: 'Hand out no evaluations.' }),
+    CreateIndex: t.Index(),
+    ModifyIndex: t.Index(),
   },
   { $id: 'SchedulerConfiguration', description: 'Settings of the scheduler for a whole region.' },
 )
-export type SchedulerConfiguration = Infer<typeof SchedulerConfiguration>
-export type SchedulerConfigurationRequest = Input<SchedulerConfiguration>
+export type SchedulerConfiguration = t.Infer<typeof SchedulerConfiguration>
+export type SchedulerConfigurationRequest = t.Input<SchedulerConfiguration>
 
-export const SchedulerConfigurationResponse = Named('SchedulerConfigurationResponse', {
+export const SchedulerConfigurationResponse = t.Named('SchedulerConfigurationResponse', {
   SchedulerConfig: SchedulerConfiguration,
   ...responseMeta,
 })
-export type SchedulerConfigurationResponse = Infer<typeof SchedulerConfigurationResponse>
+export type SchedulerConfigurationResponse = t.Infer<typeof SchedulerConfigurationResponse>
 
-export const SchedulerConfigurationUpdate = Named('SchedulerConfigurationUpdate', {
-  Updated: Type.Boolean({ description: 'False when `cas` was not the current index.' }),
-  Index: Index(),
+export const SchedulerConfigurationUpdate = t.Named('SchedulerConfigurationUpdate', {
+  Updated: t.Boolean({ description: 'False when `cas` was not the current index.' }),
+  Index: t.Index(),
 })
-export type SchedulerConfigurationUpdate = Infer<typeof SchedulerConfigurationUpdate>
+export type SchedulerConfigurationUpdate = t.Infer<typeof SchedulerConfigurationUpdate>
 
 const path = '/operator/scheduler/configuration'
 
@@ -53,15 +49,15 @@ export const schedulerConfigurationRoutes = routes('Operator', {
   readSchedulerConfiguration: read(path, {
     summary: 'Read the settings of the scheduler.',
     answeredBy: 'leader',
-    returns: jsonResponse(SchedulerConfigurationResponse, 'The settings.'),
+    returns: t.jsonResponse(SchedulerConfigurationResponse, 'The settings.'),
     needs: 'operator:read',
   }),
   writeSchedulerConfiguration: put(path, {
     summary: 'Change the settings of the scheduler.',
     growsState: false,
-    query: { cas: TextParameter('Change them only if their `ModifyIndex` is this number.') },
+    query: { cas: t.TextParameter('Change them only if their `ModifyIndex` is this number.') },
     body: SchedulerConfiguration,
-    returns: jsonResponse(SchedulerConfigurationUpdate, 'Whether they were changed.'),
+    returns: t.jsonResponse(SchedulerConfigurationUpdate, 'Whether they were changed.'),
     errors: { 400: 'The settings or `cas` cannot be read, or the algorithm is unknown.' },
     needs: 'operator:write',
   }),

@@ -1,8 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { readByBody } from './define.ts'
-import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
-import { jsonResponse } from './shared-schemas.ts'
+import * as t from './shared-schemas.ts'
+import { readByBody, routes } from './define.ts'
 import { responseMeta } from './write-response.ts'
 
 /** `deployment` and `scaling_policy` are singular on the wire. */
@@ -36,35 +33,35 @@ export const FUZZY_CONTEXTS = [
 ] as const
 export type FuzzyContext = (typeof FUZZY_CONTEXTS)[number]
 
-export const SearchRequest = Named('SearchRequest', {
-  Prefix: Type.String(),
-  Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
+export const SearchRequest = t.Named('SearchRequest', {
+  Prefix: t.String(),
+  Context: t.String({ description: 'Where to look; empty or `all` for everywhere.' }),
 })
 
-export const SearchResponse = Named('SearchResponse', {
-  Matches: MapOf(Nullable(Type.Array(Type.String()))),
-  Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
+export const SearchResponse = t.Named('SearchResponse', {
+  Matches: t.MapOf(t.Nullable(t.Array(t.String()))),
+  Truncations: t.MapOf(t.Boolean({ description: 'Whether there are more.' })),
   ...responseMeta,
 })
-export type SearchResponse = Infer<typeof SearchResponse>
+export type SearchResponse = t.Infer<typeof SearchResponse>
 
-export const FuzzySearchRequest = Named('FuzzySearchRequest', {
-  Text: Type.String({ description: 'At least 2 characters.' }),
-  Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
+export const FuzzySearchRequest = t.Named('FuzzySearchRequest', {
+  Text: t.String({ description: 'At least 2 characters.' }),
+  Context: t.String({ description: 'Where to look; empty or `all` for everywhere.' }),
 })
 
-export const FuzzyMatch = Named('FuzzyMatch', {
-  ID: Type.String(),
-  Scope: Nullable(Type.Array(Type.String(), { description: 'Namespace, job, group, task.' })),
+export const FuzzyMatch = t.Named('FuzzyMatch', {
+  ID: t.String(),
+  Scope: t.Nullable(t.Array(t.String(), { description: 'Namespace, job, group, task.' })),
 })
-export type FuzzyMatch = Infer<typeof FuzzyMatch>
+export type FuzzyMatch = t.Infer<typeof FuzzyMatch>
 
-export const FuzzySearchResponse = Named('FuzzySearchResponse', {
-  Matches: MapOf(Nullable(Type.Array(FuzzyMatch))),
-  Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
+export const FuzzySearchResponse = t.Named('FuzzySearchResponse', {
+  Matches: t.MapOf(t.Nullable(t.Array(FuzzyMatch))),
+  Truncations: t.MapOf(t.Boolean({ description: 'Whether there are more.' })),
   ...responseMeta,
 })
-export type FuzzySearchResponse = Infer<typeof FuzzySearchResponse>
+export type FuzzySearchResponse = t.Infer<typeof FuzzySearchResponse>
 
 export const searchRoutes = routes('Search', {
   search: readByBody('/search', {
@@ -73,7 +70,7 @@ export const searchRoutes = routes('Search', {
     audit: 'none',
     cost: 4,
     body: SearchRequest,
-    returns: jsonResponse(SearchResponse, 'At most 20 matches for each context.'),
+    returns: t.jsonResponse(SearchResponse, 'At most 20 matches for each context.'),
     errors: { 400: 'The context is unknown.' },
     needs: 'what reading the context needs; results are filtered',
   }),
@@ -83,7 +80,7 @@ export const searchRoutes = routes('Search', {
     audit: 'none',
     cost: 8,
     body: FuzzySearchRequest,
-    returns: jsonResponse(FuzzySearchResponse, 'The matches, best first.'),
+    returns: t.jsonResponse(FuzzySearchResponse, 'The matches, best first.'),
     errors: { 400: '`fuzzy search query must be at least 2 characters, got <n>`' },
     needs: 'what reading the context needs; results are filtered',
   }),

@@ -1,25 +1,22 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { remove, blockingRead } from './define.ts'
-import { Index, Nullable, type Infer } from '../schema.ts'
-import { emptyResponse, jsonResponse } from './shared-schemas.ts'
-import { filterQuery, pagingQuery, TextParameter } from './query.ts'
+import * as t from './shared-schemas.ts'
+import { remove, blockingRead, routes } from './define.ts'
 
 /** Characters of the output of a failing check that a registration keeps. */
 export const SERVICE_OUTPUT_CHARS_MAX = 300
 
-export const ServiceChecks = Type.Object(
+export const ServiceChecks = t.Named(
+  'ServiceChecks',
+  'How many checks of a service instance pass.',
   {
-    Passing: Type.Integer(),
-    Failing: Type.Integer(),
-    Pending: Type.Integer({ description: 'Checks without a result yet.' }),
-    Output: Type.String({
+    Passing: t.Integer(),
+    Failing: t.Integer(),
+    Pending: t.Integer({ description: 'Checks without a result yet.' }),
+    Output: t.String({
       description: `Of the first failing check, at most ${SERVICE_OUTPUT_CHARS_MAX} characters.`,
     }),
   },
-  { $id: 'ServiceChecks', description: 'How many checks of a service instance pass.' },
 )
-export type ServiceChecks = Infer<typeof ServiceChecks>
+export type ServiceChecks = t.Infer<typeof ServiceChecks>
 
 /** The checks of an instance in words, as `1 of 2 passing`; empty without checks. */
 export function checksText(checks: ServiceChecks | undefined): string {
@@ -28,68 +25,65 @@ export function checksText(checks: ServiceChecks | undefined): string {
   return `${Passing} of ${Passing + Failing + Pending} passing`
 }
 
-export const ServiceRegistration = Type.Object(
+export const ServiceRegistration = t.Object(
   {
-    ID: Type.String(),
-    ServiceName: Type.String(),
-    Namespace: Type.String(),
-    NodeID: Type.String(),
-    Datacenter: Type.String(),
-    JobID: Type.String(),
-    AllocID: Type.String(),
-    Tags: Nullable(Type.Array(Type.String())),
-    Address: Type.String(),
-    Port: Type.Integer(),
-    Checks: Type.Optional(ServiceChecks),
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
+    ID: t.String(),
+    ServiceName: t.String(),
+    Namespace: t.String(),
+    NodeID: t.String(),
+    Datacenter: t.String(),
+    JobID: t.String(),
+    AllocID: t.String(),
+    Tags: t.Nullable(t.Array(t.String())),
+    Address: t.String(),
+    Port: t.Integer(),
+    Checks: t.Optional(ServiceChecks),
+    CreateIndex: t.Index(),
+    ModifyIndex: t.Index(),
   },
   { $id: 'ServiceRegistration', description: 'Where one instance of a service is reached.' },
 )
-export type ServiceRegistration = Infer<typeof ServiceRegistration>
+export type ServiceRegistration = t.Infer<typeof ServiceRegistration>
 
-export const ServiceList = Type.Object(
-  {
-    Namespace: Type.String(),
-    Services: Type.Array(
-      Type.Object({
-        ServiceName: Type.String(),
-        Tags: Type.Array(Type.String()),
-        Instances: Type.Integer(),
-        Failing: Type.Integer({ description: 'Instances with a failing check.' }),
-      }),
-    ),
-  },
-  { $id: 'ServiceList', description: 'The services of one namespace.' },
-)
-export type ServiceList = Infer<typeof ServiceList>
+export const ServiceList = t.Named('ServiceList', 'The services of one namespace.', {
+  Namespace: t.String(),
+  Services: t.Array(
+    t.Object({
+      ServiceName: t.String(),
+      Tags: t.Array(t.String()),
+      Instances: t.Integer(),
+      Failing: t.Integer({ description: 'Instances with a failing check.' }),
+    }),
+  ),
+})
+export type ServiceList = t.Infer<typeof ServiceList>
 
 export const serviceRoutes = routes('Services', {
   listServices: blockingRead('/services', {
     summary: 'List the names of the registered services.',
     cost: 2,
-    returns: jsonResponse(Type.Array(ServiceList), 'The services by namespace.'),
+    returns: t.jsonResponse(t.Array(ServiceList), 'The services by namespace.'),
     needs: 'namespace:read-job',
   }),
   readService: blockingRead('/service/:service_name', {
     summary: 'List the instances of one service.',
     query: {
-      filter: filterQuery,
-      per_page: pagingQuery.per_page,
-      next_token: pagingQuery.next_token,
-      choose: TextParameter('`<n>|<key>`: only n of them, always the same for one key.'),
+      filter: t.filterQuery,
+      per_page: t.pagingQuery.per_page,
+      next_token: t.pagingQuery.next_token,
+      choose: t.TextParameter('`<n>|<key>`: only n of them, always the same for one key.'),
     },
-    returns: jsonResponse(
-      Type.Array(ServiceRegistration),
+    returns: t.jsonResponse(
+      t.Array(ServiceRegistration),
       'The instances; none for an unknown service.',
     ),
     errors: { 400: "`Parameter for choose must be in form '<number>|<key>'`" },
+    acceptsUnknown: true,
     needs: 'namespace:read-job',
   }),
   deleteServiceRegistration: remove('/service/:service_name/:registration_id', {
     summary: 'Remove one instance of a service.',
-    returns: emptyResponse('It is removed.'),
-    errors: { 404: 'The registration is unknown.' },
+    returns: t.emptyResponse('It is removed.'),
     needs: 'namespace:submit-job or namespace:delete-service-registration',
   }),
 })

@@ -1,35 +1,34 @@
-import { Type } from 'typebox'
-import { Index, MapOf, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
-export const TaskGroupSummary = Type.Object(
+export const TaskGroupSummary = t.Object(
   {
-    Queued: Type.Integer({ description: 'Placements the last evaluation could not make.' }),
-    Complete: Type.Integer(),
-    Failed: Type.Integer(),
-    Running: Type.Integer(),
-    Starting: Type.Integer(),
-    Lost: Type.Integer(),
-    Unknown: Type.Integer(),
+    Queued: t.Integer({ description: 'Placements the last evaluation could not make.' }),
+    Complete: t.Integer(),
+    Failed: t.Integer(),
+    Running: t.Integer(),
+    Starting: t.Integer(),
+    Lost: t.Integer(),
+    Unknown: t.Integer(),
   },
   { $id: 'TaskGroupSummary', description: 'Allocations of one group, counted by client status.' },
 )
-export type TaskGroupSummary = Infer<typeof TaskGroupSummary>
+export type TaskGroupSummary = t.Infer<typeof TaskGroupSummary>
 
-export const JobChildrenSummary = Type.Object(
-  { Pending: Type.Integer(), Running: Type.Integer(), Dead: Type.Integer() },
+export const JobChildrenSummary = t.Object(
+  { Pending: t.Integer(), Running: t.Integer(), Dead: t.Integer() },
   { $id: 'JobChildrenSummary', description: 'Children of a periodic or parameterized job.' },
 )
-export type JobChildrenSummary = Infer<typeof JobChildrenSummary>
+export type JobChildrenSummary = t.Infer<typeof JobChildrenSummary>
 
-export const JobSummary = Type.Object(
+export const JobSummary = t.Object(
   {
-    JobID: Type.String(),
-    Namespace: Type.String(),
-    Summary: MapOf(TaskGroupSummary),
+    JobID: t.String(),
+    Namespace: t.String(),
+    Summary: t.MapOf(TaskGroupSummary),
     Children: JobChildrenSummary,
-    CreateIndex: Index(),
-    ModifyIndex: Index(),
+    CreateIndex: t.Index(),
+    ModifyIndex: t.Index(),
   },
   { $id: 'JobSummary', description: 'Counts over the allocations and children of a job.' },
 )
-export type JobSummary = Infer<typeof JobSummary>
+export type JobSummary = t.Infer<typeof JobSummary>

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Timestamp, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
 export const TASK_STATES = ['pending', 'running', 'dead'] as const
 export type TaskStateName = (typeof TASK_STATES)[number]
@@ -43,49 +42,43 @@ export const TASK_EVENT_TYPES = [
 export type TaskEventType = (typeof TASK_EVENT_TYPES)[number]
 
 /** Which fields apply depends on the type; all are always present. */
-export const TaskEvent = Type.Object(
-  {
-    Type: Type.String({ description: 'One of the known types, or the name of a driver event.' }),
-    Time: Nanoseconds(),
-    DisplayMessage: Type.String({ description: 'A sentence for people.' }),
-    Message: Type.String(),
-    Details: MapOf(Type.String()),
-    FailsTask: Type.Boolean(),
-    RestartReason: Type.String(),
-    SetupError: Type.String(),
-    DriverError: Type.String(),
-    DriverMessage: Type.String(),
-    ExitCode: Type.Integer(),
-    Signal: Type.Integer(),
-    KillTimeout: Nanoseconds(),
-    KillError: Type.String(),
-    KillReason: Type.String(),
-    StartDelay: Nanoseconds(),
-    DownloadError: Type.String(),
-    ValidationError: Type.String(),
-    DiskLimit: Type.Integer(),
-    FailedSibling: Type.String(),
-    SecretStoreError: Type.String(),
-    TaskSignal: Type.String(),
-    TaskSignalReason: Type.String(),
-    GenericSource: Type.String(),
-  },
-  { $id: 'TaskEvent', description: 'Something that happened to a task.' },
-)
-export type TaskEvent = Infer<typeof TaskEvent>
+export const TaskEvent = t.Named('TaskEvent', 'Something that happened to a task.', {
+  Type: t.String({ description: 'One of the known types, or the name of a driver event.' }),
+  Time: t.Nanoseconds(),
+  DisplayMessage: t.String({ description: 'A sentence for people.' }),
+  Message: t.String(),
+  Details: t.MapOf(t.String()),
+  FailsTask: t.Boolean(),
+  RestartReason: t.String(),
+  SetupError: t.String(),
+  DriverError: t.String(),
+  DriverMessage: t.String(),
+  ExitCode: t.Integer(),
+  Signal: t.Integer(),
+  KillTimeout: t.Nanoseconds(),
+  KillError: t.String(),
+  KillReason: t.String(),
+  StartDelay: t.Nanoseconds(),
+  DownloadError: t.String(),
+  ValidationError: t.String(),
+  DiskLimit: t.Integer(),
+  FailedSibling: t.String(),
+  SecretStoreError: t.String(),
+  TaskSignal: t.String(),
+  TaskSignalReason: t.String(),
+  GenericSource: t.String(),
+})
+export type TaskEvent = t.Infer<typeof TaskEvent>
 
-export const TaskState = Type.Object(
-  {
-    State: Type.Enum(TASK_STATES),
-    Failed: Type.Boolean({ description: 'Means something only when the task is dead.' }),
-    Restarts: Type.Integer(),
-    LastRestart: Timestamp(),
-    StartedAt: Timestamp('Last start; a restart changes it.'),
-    FinishedAt: Timestamp(),
-    Events: Type.Array(TaskEvent, { description: 'The latest 10, oldest first.' }),
-    TaskHandle: Type.Null({ description: 'Known to the node only.' }),
-    Paused: Type.String({ description: 'Why the task is paused; empty when it is not.' }),
-  },
-  { $id: 'TaskState', description: 'Latest state of one task as reported by its node.' },
-)
-export type TaskState = Infer<typeof TaskState>
+export const TaskState = t.Named('TaskState', 'Latest state of one task as reported by its node.', {
+  State: t.Enum(TASK_STATES),
+  Failed: t.Boolean({ description: 'Means something only when the task is dead.' }),
+  Restarts: t.Integer(),
+  LastRestart: t.Timestamp(),
+  StartedAt: t.Timestamp('Last start; a restart changes it.'),
+  FinishedAt: t.Timestamp(),
+  Events: t.Array(TaskEvent, { description: 'The latest 10, oldest first.' }),
+  TaskHandle: t.Null({ description: 'Known to the node only.' }),
+  Paused: t.String({ description: 'Why the task is paused; empty when it is not.' }),
+})
+export type TaskState = t.Infer<typeof TaskState>

@@ -1,55 +1,49 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { list, put, remove, blockingRead } from './define.ts'
-import { Named, Index, MapOf, Nanoseconds, type Input, type Infer } from '../schema.ts'
-import { jsonResponse } from './shared-schemas.ts'
-import { TextParameter } from './query.ts'
+import * as t from './shared-schemas.ts'
+import { list, put, remove, blockingRead, routes } from './define.ts'
 
-export const VariableLock = Named('VariableLock', {
-  ID: Type.String(),
-  TTL: Type.String({ description: 'A duration such as `15s`.' }),
-  LockDelay: Type.String({ description: 'A duration such as `15s`.' }),
+export const VariableLock = t.Named('VariableLock', {
+  ID: t.String(),
+  TTL: t.String({ description: 'A duration such as `15s`.' }),
+  LockDelay: t.String({ description: 'A duration such as `15s`.' }),
 })
-export type VariableLock = Infer<typeof VariableLock>
+export type VariableLock = t.Infer<typeof VariableLock>
 
 const metadataFields = {
-  Namespace: Type.String(),
-  Path: Type.String(),
-  Lock: Type.Optional(VariableLock),
-  CreateIndex: Index(),
-  CreateTime: Nanoseconds(),
-  ModifyIndex: Index(),
-  ModifyTime: Nanoseconds(),
+  Namespace: t.String(),
+  Path: t.String(),
+  Lock: t.Optional(VariableLock),
+  CreateIndex: t.Index(),
+  CreateTime: t.Nanoseconds(),
+  ModifyIndex: t.Index(),
+  ModifyTime: t.Nanoseconds(),
 }
 
-export const VariableMetadata = Type.Object(metadataFields, {
-  $id: 'VariableMetadata',
-  description: 'A variable without its values.',
-})
-export type VariableMetadata = Infer<typeof VariableMetadata>
-
-export const Variable = Type.Object(
-  { ...metadataFields, Items: MapOf(Type.String()) },
-  { $id: 'Variable', description: 'Named texts that are stored encrypted.' },
+export const VariableMetadata = t.Named(
+  'VariableMetadata',
+  'A variable without its values.',
+  metadataFields,
 )
-export type Variable = Infer<typeof Variable>
+export type VariableMetadata = t.Infer<typeof VariableMetadata>
 
-export const VariableRequest = Named('VariableRequest', {
-  Namespace: Type.String(),
-  Path: Type.String(),
-  Items: MapOf(Type.String()),
+export const Variable = t.Named('Variable', 'Named texts that are stored encrypted.', {
+  ...metadataFields,
+  Items: t.MapOf(t.String()),
+})
+export type Variable = t.Infer<typeof Variable>
+
+export const VariableRequest = t.Named('VariableRequest', {
+  Namespace: t.String(),
+  Path: t.String(),
+  Items: t.MapOf(t.String()),
   Lock: VariableLock,
 })
-export type VariableRequest = Input<Infer<typeof VariableRequest>>
+export type VariableRequest = t.Input<t.Infer<typeof VariableRequest>>
 
-const cas = TextParameter(
+const cas = t.TextParameter(
   'Only if `ModifyIndex` is this number; 0 means that it must not exist yet.',
 )
-const WrittenVariable = Type.Object({
-  ...metadataFields,
-  Items: Type.Optional(MapOf(Type.String())),
-})
-const conflict = jsonResponse(
+const WrittenVariable = t.Object({ ...metadataFields, Items: t.Optional(t.MapOf(t.String())) })
+const conflict = t.jsonResponse(
   WrittenVariable,
   'Another index: the current variable, with its values if the token may read them.',
 )
@@ -58,16 +52,15 @@ export const variableRoutes = routes('Variables', {
   listVariables: list('/vars', {
     summary: 'List variables, without their values.',
     cost: 2,
-    returns: jsonResponse(
-      Type.Array(VariableMetadata),
+    returns: t.jsonResponse(
+      t.Array(VariableMetadata),
       'Variables that the token may list, by path.',
     ),
     needs: 'variables:list',
   }),
   readVariable: blockingRead('/var/:path', {
     summary: 'Read one variable.',
-    returns: jsonResponse(Variable, 'The variable.'),
-    errors: { 404: '`variable not found`' },
+    returns: t.jsonResponse(Variable, 'The variable.'),
     needs: 'variables:read',
   }),
   writeVariable: put('/var/:path', {
@@ -75,12 +68,14 @@ export const variableRoutes = routes('Variables', {
     growsState: { unlessQuery: ['lock-renew', 'lock-release'] },
     query: {
       cas,
-      'lock-acquire': TextParameter('Take the lock: asked for by being there, whatever its value.'),
-      'lock-renew': TextParameter('Keep the lock: asked for by being there.'),
-      'lock-release': TextParameter('Give up the lock: asked for by being there.'),
+      'lock-acquire': t.TextParameter(
+        'Take the lock: asked for by being there, whatever its value.',
+      ),
+      'lock-renew': t.TextParameter('Keep the lock: asked for by being there.'),
+      'lock-release': t.TextParameter('Give up the lock: asked for by being there.'),
     },
     body: VariableRequest,
-    returns: jsonResponse(
+    returns: t.jsonResponse(
       WrittenVariable,
       'The variable; without its values when only its lock was kept or given up.',
     ),
@@ -96,6 +91,7 @@ export const variableRoutes = routes('Variables', {
     query: { cas },
     answers: { 204: { description: 'The variable is deleted.' }, 409: conflict },
     errors: { 400: '`cas` is not a number.' },
+    acceptsUnknown: true,
     needs: 'variables:destroy',
   }),
 })

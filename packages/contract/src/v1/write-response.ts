@@ -1,65 +1,64 @@
-import { Type } from 'typebox'
-import { Named, Index, type Infer } from '../schema.ts'
+import * as t from './shared-schemas.ts'
 
 /** Index fields of a read, which peers repeat in the bodies of these responses. */
 export const responseMeta = {
-  Index: Index(),
-  LastContact: Type.Integer({ description: 'Milliseconds since the leader was heard.' }),
-  KnownLeader: Type.Boolean(),
-  NextToken: Type.String(),
+  Index: t.Index(),
+  LastContact: t.Integer({ description: 'Milliseconds since the leader was heard.' }),
+  KnownLeader: t.Boolean(),
+  NextToken: t.String(),
 }
 
 /** Response of register, update, revert and evaluate. */
-export const JobWriteResponse = Named('JobWriteResponse', {
-  EvalID: Type.String({ description: 'Empty when no evaluation was made.' }),
-  EvalCreateIndex: Index(),
-  JobModifyIndex: Index(),
-  Warnings: Type.String({ description: 'Empty when there are none.' }),
+export const JobWriteResponse = t.Named('JobWriteResponse', {
+  EvalID: t.String({ description: 'Empty when no evaluation was made.' }),
+  EvalCreateIndex: t.Index(),
+  JobModifyIndex: t.Index(),
+  Warnings: t.String({ description: 'Empty when there are none.' }),
   ...responseMeta,
 })
-export type JobWriteResponse = Infer<typeof JobWriteResponse>
+export type JobWriteResponse = t.Infer<typeof JobWriteResponse>
 
 /** The evaluation is present only if one was created. */
-export const JobScaleResponse = Named('JobScaleResponse', {
-  EvalID: Type.Optional(Type.String()),
-  EvalCreateIndex: Type.Optional(Index()),
-  JobModifyIndex: Index(),
-  Warnings: Type.String(),
+export const JobScaleResponse = t.Named('JobScaleResponse', {
+  EvalID: t.Optional(t.String()),
+  EvalCreateIndex: t.Optional(t.Index()),
+  JobModifyIndex: t.Index(),
+  Warnings: t.String(),
   ...responseMeta,
 })
-export type JobScaleResponse = Infer<typeof JobScaleResponse>
+export type JobScaleResponse = t.Infer<typeof JobScaleResponse>
 
 /** The volume fields exist for clients that expect them. */
-export const JobStopResponse = Named('JobStopResponse', {
-  EvalID: Type.String({ description: 'Empty when there was nothing to stop.' }),
-  EvalCreateIndex: Index(),
-  JobModifyIndex: Index(),
-  VolumeEvalID: Type.String(),
-  VolumeEvalIndex: Index(),
+export const JobStopResponse = t.Named('JobStopResponse', {
+  EvalID: t.String({ description: 'Empty when there was nothing to stop.' }),
+  EvalCreateIndex: t.Index(),
+  JobModifyIndex: t.Index(),
+  VolumeEvalID: t.String(),
+  VolumeEvalIndex: t.Index(),
   ...responseMeta,
 })
-export type JobStopResponse = Infer<typeof JobStopResponse>
+export type JobStopResponse = t.Infer<typeof JobStopResponse>
 
-export const JobDispatchResponse = Named('JobDispatchResponse', {
-  DispatchedJobID: Type.String(),
-  EvalID: Type.String(),
-  EvalCreateIndex: Index(),
-  JobCreateIndex: Index(),
-  Index: Index(),
-  Warnings: Type.Optional(Type.String({ description: 'Warnings of policies.' })),
+export const JobDispatchResponse = t.Named('JobDispatchResponse', {
+  DispatchedJobID: t.String(),
+  EvalID: t.String(),
+  EvalCreateIndex: t.Index(),
+  JobCreateIndex: t.Index(),
+  Index: t.Index(),
+  Warnings: t.Optional(t.String({ description: 'Warnings of policies.' })),
 })
-export type JobDispatchResponse = Infer<typeof JobDispatchResponse>
+export type JobDispatchResponse = t.Infer<typeof JobDispatchResponse>
 
 /** `Index` repeats the same number. */
-export const JobStabilityResponse = Named('JobStabilityResponse', {
-  JobModifyIndex: Index(),
-  Index: Index(),
+export const JobStabilityResponse = t.Named('JobStabilityResponse', {
+  JobModifyIndex: t.Index(),
+  Index: t.Index(),
 })
-export type JobStabilityResponse = Infer<typeof JobStabilityResponse>
+export type JobStabilityResponse = t.Infer<typeof JobStabilityResponse>
 
-export const PeriodicForceResponse = Named('PeriodicForceResponse', {
-  EvalID: Type.String(),
-  EvalCreateIndex: Index(),
-  Index: Index(),
+export const PeriodicForceResponse = t.Named('PeriodicForceResponse', {
+  EvalID: t.String(),
+  EvalCreateIndex: t.Index(),
+  Index: t.Index(),
 })
-export type PeriodicForceResponse = Infer<typeof PeriodicForceResponse>
+export type PeriodicForceResponse = t.Infer<typeof PeriodicForceResponse>

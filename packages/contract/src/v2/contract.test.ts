@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TSchema } from 'typebox'
 import type { Method, Route } from '../route.ts'
-import { BASE_PATH, ErrorDocument, BINARY_TYPE, BinaryBody } from './json-api.ts'
+import { list, read, update } from './define.ts'
+import {
+  BASE_PATH,
+  BINARY_TYPE,
+  BinaryBody,
+  DocumentOf,
+  ErrorDocument,
+  PageOf,
+} from './json-api.ts'
 import {
   PAGE_SIZE_DEFAULT,
   POLICY_UPLOAD_BYTES_MAX,
@@ -14,6 +22,7 @@ import {
   TAG_VALUE_LENGTH_MAX,
 } from './limits.ts'
 import { ALL_ENFORCEMENT_LEVELS, ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
+import { Project } from './project.ts'
 import { v2Routes } from './routes.ts'
 
 const routes: readonly Route[] = Object.values(v2Routes)
@@ -48,6 +57,18 @@ test('every parameter of a path is declared, and no other', () => {
     const named = [...path.matchAll(/:([a-z_]+)/g)].map((match) => String(match[1]))
     assert.deepEqual(Object.keys(params?.properties ?? {}).toSorted(), named.toSorted(), id)
   }
+})
+
+test('a route that returns a resource has its document or page, and its sparse fieldset', () => {
+  const fields = { summary: 'Show it.', returns: Project, needs: 'Read access.' }
+  const one = read('/projects/:project_id', fields)
+  assert.deepEqual(one.answers[200].schema, DocumentOf(Project))
+  assert.deepEqual(Object.keys(one.query.properties), ['fields[projects]'])
+  assert.equal(one.answers[404].description, 'Project not found, or the caller may not see it.')
+  const many = list('/projects', fields)
+  assert.deepEqual(many.answers[200].schema, PageOf(Project))
+  assert.ok('fields[projects]' in many.query.properties)
+  assert.ok(!('query' in update('/projects/:project_id', fields)))
 })
 
 test('every route says what it does, where it belongs and who may call it', () => {

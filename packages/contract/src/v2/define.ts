@@ -1,4 +1,4 @@
-import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
+import { Type, type TLiteral, type TObject, type TProperties, type TSchema } from 'typebox'
 import {
   joinResponses,
   paramsOf,
@@ -8,8 +8,10 @@ import {
   type RouteQuery,
   type RouteHandling,
 } from '../route.ts'
-import { BASE_PATH, ErrorDocument } from './json-api.ts'
-import { pageQuery } from './query.ts'
+import { BASE_PATH, DocumentOf, ErrorDocument, PageOf } from './json-api.ts'
+import { fieldsQuery, pageQuery, type FieldsQuery } from './query.ts'
+
+export { routes } from '../route.ts'
 
 /** Fields of a route that its definition states. All others follow from its path and its kind. */
 interface RouteDefinition extends Partial<RouteHandling> {
@@ -19,7 +21,10 @@ interface RouteDefinition extends Partial<RouteHandling> {
   readonly body?: TSchema
   readonly bodyType?: string
   readonly bodyBytesMax?: number
-  /** Body of the response with the success status of the kind. */
+  /**
+   * Body of the response with the success status of the kind. A resource stands for its document,
+   * in lists for a page of it.
+   */
   readonly returns?: TSchema
   /** Description of that response; the default is that of the kind. */
   readonly result?: string
@@ -38,6 +43,8 @@ interface RouteKind<Q extends TProperties> {
   /** Describes the success response. */
   readonly result: string
   readonly query: Q
+  /** True if a success response is a page of resources. */
+  readonly isPaged?: boolean
 }
 
 /** A response whose body is an error document. */
@@ -48,16 +55,37 @@ export interface ErrorResponse extends RouteResponse {
 type ConsumedField = 'query' | 'returns' | 'result' | 'answers' | 'errors'
 type CommonErrorStatus = 400 | 401 | 429 | 500 | 503
 type BodyErrorStatus = 413 | 415 | 422
+/** A resource object: its document or page is derived from it. */
+type Resource = TSchema & {
+  readonly properties: { readonly type: TLiteral<string>; readonly attributes: TSchema }
+}
+type ResponseBody<K, S extends TSchema> = S extends Resource
+  ? K extends { readonly isPaged: true }
+    ? ReturnType<typeof PageOf<S>>
+    : ReturnType<typeof DocumentOf<S>>
+  : S
 type SuccessPart<K extends RouteKind<TProperties>, D> = D extends { readonly answers: infer A }
   ? A
   : D extends { readonly returns: infer S extends TSchema }
-    ? { readonly [Status in K['status']]: { readonly description: string; readonly schema: S } }
+    ? {
+        readonly [Status in K['status']]: {
+          readonly description: string
+          readonly schema: ResponseBody<K, S>
+        }
+      }
     : { readonly [Status in K['status']]: { readonly description: string } }
 type ErrorStatus<P extends string, D> =
   | CommonErrorStatus
   | (D extends { readonly body: TSchema } ? BodyErrorStatus : never)
   | (P extends `${string}:${string}` ? 404 : never)
   | (D extends { readonly errors: infer E } ? keyof E & number : never)
+
+/** Parameters of a kind: those that it states, and the sparse fieldset of the resource it reads. */
+type KindQuery<K extends RouteKind<TProperties>, D> = K['method'] extends 'GET'
+  ? D extends { readonly returns: infer R extends Resource }
+    ? K['query'] & FieldsQuery<R['properties']['type']['const'] & string>
+    : K['query']
+  : K['query']
 
 /** Type of `query`; empty if neither the kind nor the definition has parameters. */
 type QueryPart<Usual extends TProperties, D> = D extends { readonly query: TProperties }
@@ -73,7 +101,7 @@ type BuiltRoute<
   D extends RouteDefinition,
 > = Omit<D, ConsumedField> &
   ParamsOf<P> &
-  QueryPart<K['query'], D> & {
+  QueryPart<KindQuery<K, D>, D> & {
     readonly methods: readonly [K['method']]
     readonly path: `${typeof BASE_PATH}${P}`
     readonly answers: SuccessPart<K, D> & {
@@ -128,6 +156,9 @@ function nounOf(path: string): string | undefined {
 
 /** Shared by routes with the same error text. */
 const errorResponses = new Map<string, ErrorResponse>()
+const { 422: _brokenRule, ...unreadableBody } = BODY_ERRORS
+for (const description of [...Object.values(COMMON_ERRORS), ...Object.values(unreadableBody)])
+  errorResponses.set(description, { description, schema: ErrorDocument, isUsual: true })
 
 function errorResponse(description: string): ErrorResponse {
   const known = errorResponses.get(description)
@@ -135,6 +166,30 @@ function errorResponse(description: string): ErrorResponse {
   const response = { description, schema: ErrorDocument }
   errorResponses.set(description, response)
   return response
+}
+
+/** Documents and pages made so far, because several routes return the same. */
+const responseBodies = {
+  documents: new WeakMap<TSchema, TSchema>(),
+  pages: new WeakMap<TSchema, TSchema>(),
+}
+
+/** Returns the document or page of a resource; any other schema itself. */
+function responseBody(schema: TSchema, { isPaged }: RouteKind<TProperties>): TSchema {
+  if (!isResource(schema)) return schema
+  const made = isPaged === true ? responseBodies.pages : responseBodies.documents
+  const body = made.get(schema) ?? (isPaged === true ? PageOf(schema) : DocumentOf(schema))
+  made.set(schema, body)
+  return body
+}
+
+/** Returns the parameter that selects the fields of a resource. */
+function sparseFields(schema: TSchema): TProperties {
+  return isResource(schema) ? fieldsQuery(schema.properties.type.const) : {}
+}
+
+function isResource(schema: TSchema): schema is Resource {
+  return Type.IsObject(schema) && 'type' in schema.properties && 'attributes' in schema.properties
 }
 
 /** Creates the function that defines routes of one kind. */
@@ -149,8 +204,12 @@ export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) 
       ...rest
     }: RouteDefinition = definition
     const errors = Object.entries(errorsOf(routeType.method, path, definition))
-    const success = { description: result, ...(returns === undefined ? {} : { schema: returns }) }
-    const properties: TProperties = { ...routeType.query, ...query }
+    const success = {
+      description: result,
+      ...(returns === undefined ? {} : { schema: responseBody(returns, routeType) }),
+    }
+    const fields = returns !== undefined && routeType.method === 'GET' ? sparseFields(returns) : {}
+    const properties: TProperties = { ...routeType.query, ...query, ...fields }
     const built = {
       ...rest,
       methods: [routeType.method],
@@ -168,7 +227,13 @@ export function routeKind<const K extends RouteKind<TProperties>>(routeType: K) 
 }
 
 /** One page of a collection. */
-export const list = routeKind({ method: 'GET', status: 200, result: 'One page.', query: pageQuery })
+export const list = routeKind({
+  method: 'GET',
+  status: 200,
+  result: 'One page.',
+  query: pageQuery,
+  isPaged: true,
+})
 
 export const read = routeKind({ method: 'GET', status: 200, result: 'The resource.', query: {} })
 

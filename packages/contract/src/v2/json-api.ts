@@ -1,12 +1,35 @@
 /**
- * The JSON:API forms that every resource shares. A resource file defines only its own attributes,
- * relationships, links and permissions.
+ * The vocabulary of the resources of `/api/v2`, whose files import it as `t`: constructors of
+ * TypeBox, JSON:API forms, patterns and query parameters. A resource file defines only its own
+ * attributes, relationships, links and permissions.
  */
 
 import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
 import { Named, MapOf, Nullable, Timestamp, type Infer } from '../schema.ts'
 import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
+
+export {
+  Array,
+  Boolean,
+  Cyclic,
+  Enum,
+  Integer,
+  Literal,
+  Null,
+  Number,
+  Object,
+  Optional,
+  Partial,
+  Ref,
+  String,
+  Union,
+  Unknown,
+} from 'typebox'
+export * from '../schema.ts'
+export * from './limits.ts'
+export * from './patterns.ts'
+export * from './query.ts'
 
 /** Media type of every body, errors included, except policy code and archives. */
 export const JSON_API_TYPE = 'application/vnd.api+json'
@@ -127,7 +150,7 @@ export function ResourceWithId<const T extends string, M extends TProperties>(
   type: T,
   members: M,
 ) {
-  return Type.Object({ type: Type.Literal(type), ...members }, { $id: name })
+  return Named(name, { type: Type.Literal(type), ...members })
 }
 
 /** A resource of any type in `included`; `type` selects its schema. */
@@ -154,8 +177,11 @@ function formName(resource: TSchema, form: string): string {
 
 /** A document with one resource. */
 export function DocumentOf<S extends TSchema>(resource: S, $id = formName(resource, 'Document')) {
-  return Type.Object({ data: resource, included, meta: Type.Optional(DocumentMeta) }, { $id })
+  return Named($id, { data: resource, included, meta: Type.Optional(DocumentMeta) })
 }
+
+/** Type of the document of a resource. */
+export type Document<S extends TSchema> = Infer<ReturnType<typeof DocumentOf<S>>>
 
 /** Links to pages as absolute URLs; `prev` and `next` are null at the ends. */
 export const PageLinks = Named('PageLinks', {
@@ -187,36 +213,35 @@ const CountedPageMeta = Type.Object({ 'status-counts': StatusCounts, pagination:
 
 /** One page of a collection. */
 export function PageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
-  return Type.Object(
-    { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta },
-    { $id },
-  )
+  return Named($id, { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta })
 }
+
+/** Type of one page of a resource. */
+export type Page<S extends TSchema> = Infer<ReturnType<typeof PageOf<S>>>
 
 /** One page with counts in its meta. */
 export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
-  return Type.Object(
-    { data: Type.Array(resource), included, links: PageLinks, meta: CountedPageMeta },
-    { $id },
-  )
+  return Named($id, {
+    data: Type.Array(resource),
+    included,
+    links: PageLinks,
+    meta: CountedPageMeta,
+  })
 }
 
 /** A collection that is paginated only if the request has a page number or size. */
 export function PageOnRequestOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
-  return Type.Object(
-    {
-      data: Type.Array(resource),
-      included,
-      links: Type.Optional(PageLinks),
-      meta: Type.Optional(PageMeta),
-    },
-    { $id },
-  )
+  return Named($id, {
+    data: Type.Array(resource),
+    included,
+    links: Type.Optional(PageLinks),
+    meta: Type.Optional(PageMeta),
+  })
 }
 
 /** A collection without pagination. */
 export function ListOf<S extends TSchema>(resource: S, $id = formName(resource, 'List')) {
-  return Type.Object({ data: Type.Array(resource) }, { $id })
+  return Named($id, { data: Type.Array(resource) })
 }
 
 /**
@@ -229,7 +254,16 @@ export function RequestOf<const T extends string, M extends TProperties>(
   members: M,
 ) {
   const data = { type: Type.Literal(type), id: Type.Optional(Type.String()), ...members }
-  return Type.Object({ data: Type.Object(data) }, { $id })
+  return Named($id, { data: Type.Object(data) })
+}
+
+/** The document of a request that changes a resource: omitted attributes are unchanged. */
+export function UpdateRequestOf<const T extends string, P extends TProperties>(
+  $id: string,
+  type: T,
+  attributes: P,
+) {
+  return RequestOf($id, type, { attributes: Type.Optional(Type.Partial(Type.Object(attributes))) })
 }
 
 /** `{ data: [{ type, id }] }`: adds or removes members of a relationship. */
@@ -238,12 +272,38 @@ export function MembersRequestOf<const T extends string>(
   type: T,
   maxItems = RELATED_ITEMS_MAX,
 ) {
-  return Type.Object({ data: Type.Array(Identifier(type), { minItems: 1, maxItems }) }, { $id })
+  return Named($id, { data: Type.Array(Identifier(type), { minItems: 1, maxItems }) })
 }
 
 /** An optional body; an empty one is parsed as null. */
 export function OptionalBody<S extends TSchema>(schema: S) {
   return Nullable(schema)
+}
+
+/** A response with a JSON:API body. */
+export function jsonResponse<S extends TSchema>(description: string, schema: S) {
+  return { description, schema } as const
+}
+
+/** 204 and 202 responses: no body. */
+export function emptyResponse<const D extends string>(description: D) {
+  return { description } as const
+}
+
+/** A response whose body is bytes. */
+export function binaryResponse(description: string) {
+  return { ...jsonResponse(description, BinaryBody), contentType: BINARY_TYPE } as const
+}
+
+/** Common part of routes that store a file of a runner and respond with 204. */
+export function storesBinary(bodyBytesMax: number) {
+  return {
+    audit: 'none',
+    bodyBytesMax,
+    body: BinaryBody,
+    bodyType: BINARY_TYPE,
+    answers: { 204: emptyResponse('Stored.') },
+  } as const
 }
 
 /** An error. Its three JSON:API fields are always present; `source` is additive. */

@@ -1,11 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
-import { action, create, list, read, remove, update } from './define.ts'
-import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
-import { LINE_LENGTH_MAX, NOTIFICATION_CONFIGURATIONS_MAX } from './limits.ts'
-import { TeamName } from './patterns.ts'
-import { fieldsQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { action, create, list, read, remove, update, routes } from './define.ts'
 
 /** Events of a run that trigger a notification. */
 export const NOTIFICATION_TRIGGERS = [
@@ -22,93 +16,82 @@ export type NotificationTrigger = (typeof NOTIFICATION_TRIGGERS)[number]
 /** Format of a notification: a JSON document with a signature. */
 export const NOTIFICATION_DESTINATIONS = ['generic'] as const
 
-const DeliveryResponse = Type.Object({
-  url: Type.String(),
-  code: Nullable(Type.Integer({ description: 'Null if there was no response.' })),
-  body: Type.String({ description: 'Beginning of the response body, or the error.' }),
-  'sent-at': Timestamp(),
-  successful: Type.Boolean(),
+const DeliveryResponse = t.Object({
+  url: t.String(),
+  code: t.Nullable(t.Integer({ description: 'Null if there was no response.' })),
+  body: t.String({ description: 'Beginning of the response body, or the error.' }),
+  'sent-at': t.Timestamp(),
+  successful: t.Boolean(),
 })
 
 /** A webhook that receives run events of a workspace. */
-export const NotificationConfiguration = ResourceOf(
+export const NotificationConfiguration = t.ResourceOf(
   'NotificationConfiguration',
   'notification-configurations',
   {
-    attributes: Type.Object({
-      name: Type.String(),
-      'destination-type': OneOf(NOTIFICATION_DESTINATIONS),
-      url: Type.String(),
-      enabled: Type.Boolean(),
-      triggers: Type.Array(OneOf(NOTIFICATION_TRIGGERS)),
-      token: Nullable(Type.String({ description: 'Always null: it is not shown again.' })),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-      'delivery-responses': Type.Array(DeliveryResponse, {
+    attributes: t.Object({
+      name: t.String(),
+      'destination-type': t.OneOf(NOTIFICATION_DESTINATIONS),
+      url: t.String(),
+      enabled: t.Boolean(),
+      triggers: t.Array(t.OneOf(NOTIFICATION_TRIGGERS)),
+      token: t.Nullable(t.String({ description: 'Always null: it is not shown again.' })),
+      'created-at': t.Timestamp(),
+      'updated-at': t.Timestamp(),
+      'delivery-responses': t.Array(DeliveryResponse, {
         description: 'The latest attempt; empty before the first.',
       }),
     }),
-    relationships: Type.Object({ subscribable: ToOne('workspaces') }),
-    links: SelfLink(),
+    relationships: t.Object({ subscribable: t.ToOne('workspaces') }),
+    links: t.SelfLink(),
   },
 )
-export type NotificationConfiguration = Infer<typeof NotificationConfiguration>
+export type NotificationConfiguration = t.Infer<typeof NotificationConfiguration>
 
-export const NotificationConfigurationDocument = DocumentOf(NotificationConfiguration)
-export const NotificationConfigurationPage = PageOf(NotificationConfiguration)
-
-const url = Type.String({
+const url = t.String({
   minLength: 1,
-  maxLength: LINE_LENGTH_MAX,
+  maxLength: t.LINE_LENGTH_MAX,
   description: 'An `http` or `https` URL.',
 })
 const writable = {
-  enabled: Type.Optional(
-    Type.Boolean({ description: 'The receiver must answer a test with 2xx first.' }),
+  enabled: t.Optional(
+    t.Boolean({ description: 'The receiver must answer a test with 2xx first.' }),
   ),
-  token: Type.Optional(
-    Nullable(
-      Type.String({
-        maxLength: LINE_LENGTH_MAX,
+  token: t.Optional(
+    t.Nullable(
+      t.String({
+        maxLength: t.LINE_LENGTH_MAX,
         description: 'Signs the body: HMAC-SHA512, in hexadecimal, in a header.',
       }),
     ),
   ),
-  triggers: Type.Optional(
-    Type.Array(OneOf(NOTIFICATION_TRIGGERS), { maxItems: NOTIFICATION_TRIGGERS.length }),
+  triggers: t.Optional(
+    t.Array(t.OneOf(NOTIFICATION_TRIGGERS), { maxItems: NOTIFICATION_TRIGGERS.length }),
   ),
 }
 
-export const NotificationConfigurationCreateRequest = RequestOf(
+export const NotificationConfigurationCreateRequest = t.RequestOf(
   'NotificationConfigurationCreateRequest',
   'notification-configurations',
   {
-    attributes: Type.Object({
-      name: TeamName('Shown in lists.'),
-      'destination-type': OneOf(NOTIFICATION_DESTINATIONS),
+    attributes: t.Object({
+      name: t.TeamName('Shown in lists.'),
+      'destination-type': t.OneOf(NOTIFICATION_DESTINATIONS),
       url,
       ...writable,
     }),
   },
 )
-export type NotificationConfigurationCreateRequest = Infer<
+export type NotificationConfigurationCreateRequest = t.Infer<
   typeof NotificationConfigurationCreateRequest
 >
 
-export const NotificationConfigurationUpdateRequest = RequestOf(
+export const NotificationConfigurationUpdateRequest = t.UpdateRequestOf(
   'NotificationConfigurationUpdateRequest',
   'notification-configurations',
-  {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(TeamName('Shown in lists.')),
-        url: Type.Optional(url),
-        ...writable,
-      }),
-    ),
-  },
+  { name: t.TeamName('Shown in lists.'), url, ...writable },
 )
-export type NotificationConfigurationUpdateRequest = Infer<
+export type NotificationConfigurationUpdateRequest = t.Infer<
   typeof NotificationConfigurationUpdateRequest
 >
 
@@ -118,19 +101,18 @@ const conflict =
   'The id in the body is not the one in the path, or the configuration was changed during its test.'
 const brokenRule =
   'A rule on an attribute is broken, the receiver did not respond to the test with 2xx, or there are ' +
-  `${NOTIFICATION_CONFIGURATIONS_MAX} in the workspace.`
+  `${t.NOTIFICATION_CONFIGURATIONS_MAX} in the workspace.`
 
 export const notificationConfigurationRoutes = routes('Notifications', {
   listNotificationConfigurations: list('/workspaces/:workspace_id/notification-configurations', {
     summary: 'List the notification configurations of a workspace, oldest first.',
-    query: fieldsQuery('notification-configurations'),
-    returns: NotificationConfigurationPage,
+    returns: NotificationConfiguration,
     needs: reads,
   }),
   createNotificationConfiguration: create('/workspaces/:workspace_id/notification-configurations', {
     summary: 'Create a notification configuration. An enabled one is tested first.',
     body: NotificationConfigurationCreateRequest,
-    returns: NotificationConfigurationDocument,
+    returns: NotificationConfiguration,
     errors: { 422: brokenRule },
     needs: writes,
   }),
@@ -138,8 +120,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     '/notification-configurations/:notification_configuration_id',
     {
       summary: 'Show a notification configuration.',
-      query: fieldsQuery('notification-configurations'),
-      returns: NotificationConfigurationDocument,
+      returns: NotificationConfiguration,
       needs: reads,
     },
   ),
@@ -148,7 +129,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     {
       summary: 'Change a notification configuration. An enabled one is tested first.',
       body: NotificationConfigurationUpdateRequest,
-      returns: NotificationConfigurationDocument,
+      returns: NotificationConfiguration,
       errors: { 409: conflict, 422: brokenRule },
       needs: writes,
     },
@@ -157,7 +138,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     '/notification-configurations/:notification_configuration_id/actions/verify',
     {
       summary: 'Send a test to the receiver of a notification configuration.',
-      returns: NotificationConfigurationDocument,
+      returns: NotificationConfiguration,
       errors: {
         422: 'The receiver did not respond with 2xx; the test is stored in `delivery-responses`.',
       },

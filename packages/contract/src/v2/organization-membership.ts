@@ -1,66 +1,51 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { action, create, read, remove } from './define.ts'
-import { Timestamp, type Infer } from '../schema.ts'
-import {
-  DocumentOf,
-  NewMembers,
-  OneOf,
-  PageOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToMany,
-  ToOne,
-} from './json-api.ts'
-import { Email } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { action, create, read, remove, routes } from './define.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited'] as const
 export const MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const
 
 /** A user in an organization: `invited` until the user accepts, then `active`. */
-export const OrganizationMembership = ResourceOf(
+export const OrganizationMembership = t.ResourceOf(
   'OrganizationMembership',
   'organization-memberships',
   {
-    attributes: Type.Object({
-      status: OneOf(MEMBERSHIP_STATUSES),
-      email: Email(),
-      'created-at': Timestamp(),
+    attributes: t.Object({
+      status: t.OneOf(MEMBERSHIP_STATUSES),
+      email: t.Email(),
+      'created-at': t.Timestamp(),
     }),
-    relationships: Type.Object({
-      teams: ToMany('teams'),
-      user: ToOne('users'),
-      organization: ToOne('organizations'),
+    relationships: t.Object({
+      teams: t.ToMany('teams'),
+      user: t.ToOne('users'),
+      organization: t.ToOne('organizations'),
     }),
-    links: SelfLink(),
+    links: t.SelfLink(),
   },
 )
-export type OrganizationMembership = Infer<typeof OrganizationMembership>
+export type OrganizationMembership = t.Infer<typeof OrganizationMembership>
 
-export const OrganizationMembershipDocument = DocumentOf(OrganizationMembership)
+export const OrganizationMembershipPage = t.PageOf(OrganizationMembership)
+export type OrganizationMembershipPage = t.Infer<typeof OrganizationMembershipPage>
 
-export const OrganizationMembershipPage = PageOf(OrganizationMembership)
-export type OrganizationMembershipPage = Infer<typeof OrganizationMembershipPage>
-
-export const OrganizationMembershipCreateRequest = RequestOf(
+export const OrganizationMembershipCreateRequest = t.RequestOf(
   'OrganizationMembershipCreateRequest',
   'organization-memberships',
   {
-    attributes: Type.Object({ email: Email() }),
-    relationships: Type.Optional(Type.Object({ teams: Type.Optional(NewMembers('teams')) })),
+    attributes: t.Object({ email: t.Email() }),
+    relationships: t.Optional(t.Object({ teams: t.Optional(t.NewMembers('teams')) })),
   },
 )
-export type OrganizationMembershipCreateRequest = Infer<typeof OrganizationMembershipCreateRequest>
+export type OrganizationMembershipCreateRequest = t.Infer<
+  typeof OrganizationMembershipCreateRequest
+>
 
 const managers = 'Owners team, teams with Manage membership, or the organization token.'
 const unseen = 'Membership not found, or not visible to the caller.'
 
 const listQuery = {
-  ...pageQuery,
-  ...includeQuery(MEMBERSHIP_INCLUDES),
-  ...fieldsQuery('organization-memberships'),
+  ...t.pageQuery,
+  ...t.includeQuery(MEMBERSHIP_INCLUDES),
+  ...t.fieldsQuery('organization-memberships'),
 }
 
 export const organizationMembershipRoutes = routes('Organization memberships', {
@@ -68,10 +53,10 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
     summary: 'List the memberships of an organization.',
     query: {
       ...listQuery,
-      q: Type.Optional(Type.String({ description: 'Part of username or email, case ignored.' })),
-      'filter[status]': Type.Optional(OneOf(MEMBERSHIP_STATUSES)),
-      'filter[email]': Type.Optional(
-        Type.String({ description: 'Comma-separated whole addresses, case ignored.' }),
+      q: t.Optional(t.String({ description: 'Part of username or email, case ignored.' })),
+      'filter[status]': t.Optional(t.OneOf(MEMBERSHIP_STATUSES)),
+      'filter[email]': t.Optional(
+        t.String({ description: 'Comma-separated whole addresses, case ignored.' }),
       ),
     },
     returns: OrganizationMembershipPage,
@@ -83,7 +68,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
     {
       summary: 'Invite a user by email, at once into teams if wished.',
       body: OrganizationMembershipCreateRequest,
-      returns: OrganizationMembershipDocument,
+      returns: OrganizationMembership,
       result: 'Invited.',
       errors: {
         422: 'The email breaks its rules or is a member already, or a team does not exist.',
@@ -101,8 +86,8 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
   }),
   readOrganizationMembership: read('/organization-memberships/:organization_membership_id', {
     summary: 'Show a membership.',
-    query: { ...includeQuery(MEMBERSHIP_INCLUDES), ...fieldsQuery('organization-memberships') },
-    returns: OrganizationMembershipDocument,
+    query: t.includeQuery(MEMBERSHIP_INCLUDES),
+    returns: OrganizationMembership,
     errors: { 404: unseen },
     needs: 'The user itself, or any member of the organization.',
   }),
@@ -110,7 +95,7 @@ export const organizationMembershipRoutes = routes('Organization memberships', {
     '/organization-memberships/:organization_membership_id/actions/accept',
     {
       summary: 'Accept an invitation, which makes the membership active.',
-      returns: OrganizationMembershipDocument,
+      returns: OrganizationMembership,
       errors: { 404: unseen, 409: 'The membership is active already.' },
       needs: 'The invited user itself.',
     },

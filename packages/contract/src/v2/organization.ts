@@ -1,22 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
-import {
-  DocumentOf,
-  Flags,
-  LinkedOnly,
-  OneOf,
-  PageOnRequestOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToOneLinked,
-  ToOneOrNone,
-  ResourceWithId,
-} from './json-api.ts'
-import { Email, OrganizationName, PrefixedId } from './patterns.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { create, list, read, remove, update, routes } from './define.ts'
 
 /**
  * Execution modes. Kept for clients that send and compare the value; it does not change where runs
@@ -52,92 +35,83 @@ export const ENTITLEMENTS = [
 
 export const ORGANIZATION_INCLUDES = ['entitlement_set', 'default_project'] as const
 
-const minutes = Nullable(Type.Integer({ minimum: 1, description: 'Minutes; null: no limit.' }))
+const minutes = t.Nullable(t.Integer({ minimum: 1, description: 'Minutes; null: no limit.' }))
 
 /** The JSON:API id of an organization is its name; `external-id` survives a rename. */
-export const Organization = ResourceWithId('Organization', 'organizations', {
-  id: OrganizationName(),
-  attributes: Type.Object({
-    name: OrganizationName(),
-    'external-id': PrefixedId('entitlement-sets'),
-    email: Email(),
-    'created-at': Timestamp(),
-    'allow-force-delete-workspaces': Type.Boolean(),
-    'default-execution-mode': OneOf(EXECUTION_MODES),
-    'user-tokens-enabled': Type.Boolean(),
-    'require-override-comment': Type.Boolean(),
+export const Organization = t.ResourceWithId('Organization', 'organizations', {
+  id: t.OrganizationName(),
+  attributes: t.Object({
+    name: t.OrganizationName(),
+    'external-id': t.PrefixedId('entitlement-sets'),
+    email: t.Email(),
+    'created-at': t.Timestamp(),
+    'allow-force-delete-workspaces': t.Boolean(),
+    'default-execution-mode': t.OneOf(EXECUTION_MODES),
+    'user-tokens-enabled': t.Boolean(),
+    'require-override-comment': t.Boolean(),
     'session-timeout': minutes,
     'session-remember': minutes,
-    'collaborator-auth-policy': OneOf(COLLABORATOR_AUTH_POLICIES),
-    permissions: Flags(ORGANIZATION_PERMISSIONS),
+    'collaborator-auth-policy': t.OneOf(COLLABORATOR_AUTH_POLICIES),
+    permissions: t.Flags(ORGANIZATION_PERMISSIONS),
   }),
-  relationships: Type.Object({
-    'default-project': ToOneLinked('projects'),
-    'authentication-token': LinkedOnly(),
-    'entitlement-set': ToOneLinked('entitlement-sets'),
+  relationships: t.Object({
+    'default-project': t.ToOneLinked('projects'),
+    'authentication-token': t.LinkedOnly(),
+    'entitlement-set': t.ToOneLinked('entitlement-sets'),
   }),
-  links: SelfLink(),
+  links: t.SelfLink(),
 })
-export type Organization = Infer<typeof Organization>
+export type Organization = t.Infer<typeof Organization>
 
-const limit = Nullable(Type.Integer({ minimum: 0, description: 'Null: no limit.' }))
+const limit = t.Nullable(t.Integer({ minimum: 0, description: 'Null: no limit.' }))
 
 /** Features available to an organization. The id is the organization's `external-id`. */
-export const EntitlementSet = ResourceOf('EntitlementSet', 'entitlement-sets', {
-  attributes: Type.Object({
-    ...Flags(ENTITLEMENTS).properties,
+export const EntitlementSet = t.ResourceOf('EntitlementSet', 'entitlement-sets', {
+  attributes: t.Object({
+    ...t.Flags(ENTITLEMENTS).properties,
     'policy-limit': limit,
     'policy-set-limit': limit,
     'policy-mandatory-enforcement-limit': limit,
     'versioned-policy-set-limit': limit,
     'user-limit': limit,
   }),
-  links: SelfLink(),
+  links: t.SelfLink(),
 })
-export type EntitlementSet = Infer<typeof EntitlementSet>
+export type EntitlementSet = t.Infer<typeof EntitlementSet>
 
-export const OrganizationDocument = DocumentOf(Organization)
-
-export const OrganizationPage = PageOnRequestOf(Organization)
-export type OrganizationPage = Infer<typeof OrganizationPage>
-
-export const EntitlementSetDocument = DocumentOf(EntitlementSet)
+export const OrganizationPage = t.PageOnRequestOf(Organization)
 
 const settings = {
-  'allow-force-delete-workspaces': Type.Optional(Type.Boolean()),
-  'default-execution-mode': Type.Optional(OneOf(EXECUTION_MODES)),
-  'user-tokens-enabled': Type.Optional(Type.Boolean()),
-  'require-override-comment': Type.Optional(Type.Boolean()),
-  'session-timeout': Type.Optional(minutes),
-  'session-remember': Type.Optional(minutes),
-  'collaborator-auth-policy': Type.Optional(OneOf(COLLABORATOR_AUTH_POLICIES)),
+  'allow-force-delete-workspaces': t.Optional(t.Boolean()),
+  'default-execution-mode': t.Optional(t.OneOf(EXECUTION_MODES)),
+  'user-tokens-enabled': t.Optional(t.Boolean()),
+  'require-override-comment': t.Optional(t.Boolean()),
+  'session-timeout': t.Optional(minutes),
+  'session-remember': t.Optional(minutes),
+  'collaborator-auth-policy': t.Optional(t.OneOf(COLLABORATOR_AUTH_POLICIES)),
 }
 
 /**
  * Agent pools are not supported: a pool that is not null is rejected with the message clients
  * expect.
  */
-const relationships = Type.Optional(
-  Type.Object({ 'default-agent-pool': Type.Optional(ToOneOrNone('agent-pools')) }),
+const relationships = t.Optional(
+  t.Object({ 'default-agent-pool': t.Optional(t.ToOneOrNone('agent-pools')) }),
 )
 
-export const OrganizationCreateRequest = RequestOf('OrganizationCreateRequest', 'organizations', {
-  attributes: Type.Object({ name: OrganizationName(), email: Email(), ...settings }),
+export const OrganizationCreateRequest = t.RequestOf('OrganizationCreateRequest', 'organizations', {
+  attributes: t.Object({ name: t.OrganizationName(), email: t.Email(), ...settings }),
   relationships,
 })
-export type OrganizationCreateRequest = Infer<typeof OrganizationCreateRequest>
+export type OrganizationCreateRequest = t.Infer<typeof OrganizationCreateRequest>
 
-export const OrganizationUpdateRequest = RequestOf('OrganizationUpdateRequest', 'organizations', {
-  attributes: Type.Optional(
-    Type.Object({
-      name: Type.Optional(OrganizationName()),
-      email: Type.Optional(Email()),
-      ...settings,
-    }),
+export const OrganizationUpdateRequest = t.RequestOf('OrganizationUpdateRequest', 'organizations', {
+  attributes: t.Optional(
+    t.Object({ name: t.Optional(t.OrganizationName()), email: t.Optional(t.Email()), ...settings }),
   ),
   relationships,
 })
-export type OrganizationUpdateRequest = Infer<typeof OrganizationUpdateRequest>
+export type OrganizationUpdateRequest = t.Infer<typeof OrganizationUpdateRequest>
 
 const owners = 'Owners team, or the organization token.'
 const brokenRule = 'A rule on an attribute is broken, or the name is taken.'
@@ -146,13 +120,13 @@ export const organizationRoutes = routes('Organizations', {
   listOrganizations: list('/organizations', {
     summary: 'List the organizations of the caller; in pages only when a page is asked for.',
     query: {
-      q: Type.Optional(
-        Type.String({ description: 'Part of name or email; the other two are ignored then.' }),
+      q: t.Optional(
+        t.String({ description: 'Part of name or email; the other two are ignored then.' }),
       ),
-      'q[name]': Type.Optional(Type.String({ description: 'Part of the name, case ignored.' })),
-      'q[email]': Type.Optional(Type.String({ description: 'Part of the email, case ignored.' })),
-      ...includeQuery(ORGANIZATION_INCLUDES),
-      ...fieldsQuery('organizations'),
+      'q[name]': t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
+      'q[email]': t.Optional(t.String({ description: 'Part of the email, case ignored.' })),
+      ...t.includeQuery(ORGANIZATION_INCLUDES),
+      ...t.fieldsQuery('organizations'),
     },
     returns: OrganizationPage,
     needs: 'Any valid token.',
@@ -160,21 +134,21 @@ export const organizationRoutes = routes('Organizations', {
   createOrganization: create('/organizations', {
     summary: 'Create an organization with its owners team, default project and entitlement set.',
     body: OrganizationCreateRequest,
-    returns: OrganizationDocument,
+    returns: Organization,
     result: 'Created; `included` holds the entitlement set.',
     errors: { 404: 'The caller may not create organizations.', 422: brokenRule },
     needs: 'A user token that may create organizations, or the site administrator.',
   }),
   readOrganization: read('/organizations/:organization_name', {
     summary: 'Show an organization.',
-    query: { ...includeQuery(ORGANIZATION_INCLUDES), ...fieldsQuery('organizations') },
-    returns: OrganizationDocument,
+    query: t.includeQuery(ORGANIZATION_INCLUDES),
+    returns: Organization,
     needs: 'Any member of the organization.',
   }),
   updateOrganization: update('/organizations/:organization_name', {
     summary: 'Change an organization. A new name changes its id and all its paths.',
     body: OrganizationUpdateRequest,
-    returns: OrganizationDocument,
+    returns: Organization,
     errors: { 422: brokenRule },
     needs: owners,
   }),
@@ -184,8 +158,7 @@ export const organizationRoutes = routes('Organizations', {
   }),
   readEntitlementSet: read('/organizations/:organization_name/entitlement-set', {
     summary: 'Show what an organization may use.',
-    query: fieldsQuery('entitlement-sets'),
-    returns: EntitlementSetDocument,
+    returns: EntitlementSet,
     needs: 'Any member of the organization.',
   }),
 })

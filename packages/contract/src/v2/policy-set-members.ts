@@ -1,9 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { Named, type Infer } from '../schema.ts'
-import { add, remove } from './define.ts'
-import { MembersRequestOf } from './json-api.ts'
-import { TAG_SELECTORS_MAX } from './limits.ts'
+import * as t from './json-api.ts'
+import { add, remove, routes } from './define.ts'
 import { NewTagSelector } from './policy-set.ts'
 
 /**
@@ -11,25 +7,25 @@ import { NewTagSelector } from './policy-set.ts'
  * request changes single members.
  */
 
-export const PolicySetPoliciesRequest = MembersRequestOf('PolicySetPoliciesRequest', 'policies')
-export type PolicySetPoliciesRequest = Infer<typeof PolicySetPoliciesRequest>
+export const PolicySetPoliciesRequest = t.MembersRequestOf('PolicySetPoliciesRequest', 'policies')
+export type PolicySetPoliciesRequest = t.Infer<typeof PolicySetPoliciesRequest>
 
-export const PolicySetProjectsRequest = MembersRequestOf('PolicySetProjectsRequest', 'projects')
+export const PolicySetProjectsRequest = t.MembersRequestOf('PolicySetProjectsRequest', 'projects')
 
-export const PolicySetWorkspacesRequest = MembersRequestOf(
+export const PolicySetWorkspacesRequest = t.MembersRequestOf(
   'PolicySetWorkspacesRequest',
   'workspaces',
 )
 
 /** Namespaces of the workload API, by name. Specific to this product. */
-export const PolicySetNamespacesRequest = MembersRequestOf(
+export const PolicySetNamespacesRequest = t.MembersRequestOf(
   'PolicySetNamespacesRequest',
   'namespaces',
 )
 
 /** Bare objects without `type`, unlike all other member lists. */
-export const TagSelectorsRequest = Named('TagSelectorsRequest', {
-  data: Type.Array(NewTagSelector, { minItems: 1, maxItems: TAG_SELECTORS_MAX }),
+export const TagSelectorsRequest = t.Named('TagSelectorsRequest', {
+  data: t.Array(NewTagSelector, { minItems: 1, maxItems: t.TAG_SELECTORS_MAX }),
 })
 
 const needs = 'Owners team, teams with Manage policies, or the organization token.'

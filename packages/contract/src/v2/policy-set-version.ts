@@ -1,21 +1,6 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { create, list, read, upload } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
-import {
-  DocumentOf,
-  BINARY_TYPE,
-  BinaryBody,
-  OneOf,
-  PageOf,
-  PathLink,
-  ResourceOf,
-  StatusTimestamps,
-  ToOne,
-} from './json-api.ts'
-import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
+import * as t from './json-api.ts'
+import { create, list, read, upload, routes } from './define.ts'
 import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
-import { fieldsQuery } from './query.ts'
 
 export const POLICY_SET_VERSION_STATUSES = [
   'pending',
@@ -26,32 +11,32 @@ export const POLICY_SET_VERSION_STATUSES = [
 ] as const
 
 /** A policy that an archive lists. */
-const VersionedPolicy = Type.Object({
-  name: Type.String(),
-  'enforcement-level': OneOf(ALL_ENFORCEMENT_LEVELS),
+const VersionedPolicy = t.Object({
+  name: t.String(),
+  'enforcement-level': t.OneOf(ALL_ENFORCEMENT_LEVELS),
 })
 
 /**
  * The policies of a set as one archive. A set with a ready version no longer uses policy records.
  */
-export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versions', {
-  attributes: Type.Object({
-    source: Type.String(),
-    status: OneOf(POLICY_SET_VERSION_STATUSES),
-    'status-timestamps': StatusTimestamps(),
-    error: Nullable(Type.String()),
-    policies: Type.Array(VersionedPolicy, {
+export const PolicySetVersion = t.ResourceOf('PolicySetVersion', 'policy-set-versions', {
+  attributes: t.Object({
+    source: t.String(),
+    status: t.OneOf(POLICY_SET_VERSION_STATUSES),
+    'status-timestamps': t.StatusTimestamps(),
+    error: t.Nullable(t.String()),
+    policies: t.Array(VersionedPolicy, {
       description:
         'Policies in the archive; empty unless the version is ready. Specific to this product.',
     }),
-    'created-at': Timestamp(),
-    'updated-at': Timestamp(),
+    'created-at': t.Timestamp(),
+    'updated-at': t.Timestamp(),
   }),
-  relationships: Type.Object({ 'policy-set': ToOne('policy-sets') }),
-  links: Type.Object({
-    self: PathLink(),
-    upload: Type.Optional(
-      Type.String({
+  relationships: t.Object({ 'policy-set': t.ToOne('policy-sets') }),
+  links: t.Object({
+    self: t.PathLink(),
+    upload: t.Optional(
+      t.String({
         format: 'uri',
         description:
           'Full URL for one upload without a token, valid for an hour; only in the answer of create.',
@@ -59,24 +44,20 @@ export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versi
     ),
   }),
 })
-export type PolicySetVersion = Infer<typeof PolicySetVersion>
-
-export const PolicySetVersionDocument = DocumentOf(PolicySetVersion)
-
-export const PolicySetVersionPage = PageOf(PolicySetVersion)
+export type PolicySetVersion = t.Infer<typeof PolicySetVersion>
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
 
 const archive = {
-  bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
-  body: BinaryBody,
-  bodyType: BINARY_TYPE,
+  bodyBytesMax: t.POLICY_SET_ARCHIVE_BYTES_MAX,
+  body: t.BinaryBody,
+  bodyType: t.BINARY_TYPE,
   result: 'Stored; the version tells whether it is ready.',
   errors: {
     409: 'The version has an archive already.',
-    413: `Larger than ${POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
+    413: `Larger than ${t.POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
     422: 'Not a gzipped tar archive.',
   },
 } as const
@@ -84,21 +65,19 @@ const archive = {
 export const policySetVersionRoutes = routes('Policy set versions', {
   listPolicySetVersions: list('/policy-sets/:policy_set_id/versions', {
     summary: 'List the versions of a policy set, newest first.',
-    query: { ...fieldsQuery('policy-set-versions') },
-    returns: PolicySetVersionPage,
+    returns: PolicySetVersion,
     needs: readers,
   }),
   createPolicySetVersion: create('/policy-sets/:policy_set_id/versions', {
     summary:
       'Create a version of a policy set; its archive is uploaded to `links.upload` afterwards.',
-    returns: PolicySetVersionDocument,
+    returns: PolicySetVersion,
     result: 'Created, pending.',
     needs: managers,
   }),
   readPolicySetVersion: read('/policy-set-versions/:policy_set_version_id', {
     summary: 'Show a version of a policy set.',
-    query: fieldsQuery('policy-set-versions'),
-    returns: PolicySetVersionDocument,
+    returns: PolicySetVersion,
     needs: readers,
   }),
   uploadPolicySetVersion: upload('/policy-set-versions/:policy_set_version_id/upload', {

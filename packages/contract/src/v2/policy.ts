@@ -1,31 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { action, list, read, remove, update, upload } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
-import { jsonResponse, emptyResponse } from './answers.ts'
-import {
-  DocumentOf,
-  ListOf,
-  NewMembers,
-  BINARY_TYPE,
-  BinaryBody,
-  OneOf,
-  PageOf,
-  PathLink,
-  RequestOf,
-  ResourceOf,
-  ToMany,
-  ToOne,
-} from './json-api.ts'
-import {
-  DESCRIPTION_LENGTH_MAX,
-  ENFORCE_ENTRIES_MAX,
-  LINE_LENGTH_MAX,
-  POLICY_QUERY_LENGTH_MAX,
-  POLICY_UPLOAD_BYTES_MAX,
-} from './limits.ts'
-import { Name, DEPENDENT_ENUM } from './patterns.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { action, list, read, remove, update, upload, routes } from './define.ts'
 
 /** The two policy-as-code frameworks. */
 export const POLICY_KINDS = ['native', 'opa'] as const
@@ -57,122 +31,114 @@ export const POLICY_INCLUDES = ['policy_sets'] as const
 export const POLICY_SORTS = ['name', '-name', 'updated-at', '-updated-at'] as const
 
 /** A diagnostic of the compiler for the uploaded code. */
-export const PolicyDiagnostic = Named('PolicyDiagnostic', {
-  severity: OneOf(['error', 'warning']),
-  message: Type.String(),
-  line: Type.Integer({ minimum: 1 }),
-  column: Type.Integer({ minimum: 1 }),
+export const PolicyDiagnostic = t.Named('PolicyDiagnostic', {
+  severity: t.OneOf(['error', 'warning']),
+  message: t.String(),
+  line: t.Integer({ minimum: 1 }),
+  column: t.Integer({ minimum: 1 }),
 })
-export type PolicyDiagnostic = Infer<typeof PolicyDiagnostic>
+export type PolicyDiagnostic = t.Infer<typeof PolicyDiagnostic>
 
-const PolicyAttributes = Type.Object({
-  name: Name('Unique in the organization, case ignored. Cannot be changed.'),
-  description: Nullable(Type.String({ description: 'Markdown.' })),
-  kind: OneOf(POLICY_KINDS),
-  query: Nullable(Type.String({ description: 'Query of an `opa` policy; null for `native`.' })),
-  'enforcement-level': OneOf(ALL_ENFORCEMENT_LEVELS),
+const PolicyAttributes = t.Object({
+  name: t.Name('Unique in the organization, case ignored. Cannot be changed.'),
+  description: t.Nullable(t.String({ description: 'Markdown.' })),
+  kind: t.OneOf(POLICY_KINDS),
+  query: t.Nullable(t.String({ description: 'Query of an `opa` policy; null for `native`.' })),
+  'enforcement-level': t.OneOf(ALL_ENFORCEMENT_LEVELS),
   // Deprecated in favour of `enforcement-level`; still returned.
-  enforce: Type.Array(
-    Type.Object({
-      path: Type.String({ description: '`<name>.native` or `<name>.rego`.' }),
-      mode: OneOf(ALL_ENFORCEMENT_LEVELS),
+  enforce: t.Array(
+    t.Object({
+      path: t.String({ description: '`<name>.native` or `<name>.rego`.' }),
+      mode: t.OneOf(ALL_ENFORCEMENT_LEVELS),
     }),
     { minItems: 1, maxItems: 1, deprecated: true },
   ),
-  'policy-set-count': Type.Integer({ minimum: 0 }),
-  'updated-at': Nullable(Timestamp('Null before the first upload or change.')),
+  'policy-set-count': t.Integer({ minimum: 0 }),
+  'updated-at': t.Nullable(t.Timestamp('Null before the first upload or change.')),
   // The following members are additive.
-  'created-at': Timestamp(),
-  'code-size': Nullable(Type.Integer({ minimum: 0, description: 'Bytes; null before an upload.' })),
-  'code-sha256': Nullable(Type.String({ pattern: '^[0-9a-f]{64}$' })),
-  diagnostics: Type.Array(PolicyDiagnostic),
+  'created-at': t.Timestamp(),
+  'code-size': t.Nullable(t.Integer({ minimum: 0, description: 'Bytes; null before an upload.' })),
+  'code-sha256': t.Nullable(t.String({ pattern: '^[0-9a-f]{64}$' })),
+  diagnostics: t.Array(PolicyDiagnostic),
 })
 
-const PolicyRelationships = Type.Object({
-  organization: ToOne('organizations'),
-  'policy-sets': ToMany('policy-sets'),
+const PolicyRelationships = t.Object({
+  organization: t.ToOne('organizations'),
+  'policy-sets': t.ToMany('policy-sets'),
 })
 
 /** A policy of the governance API. The name avoids a clash with ACL policies. */
-export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
+export const RunPolicy = t.ResourceOf('RunPolicy', 'policies', {
   attributes: PolicyAttributes,
   relationships: PolicyRelationships,
-  links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
+  links: t.Object({ self: t.PathLink(), upload: t.PathLink(), download: t.PathLink() }),
 })
-export type RunPolicy = Infer<typeof RunPolicy>
+export type RunPolicy = t.Infer<typeof RunPolicy>
 
 /** Response to create. It has no `links.download`, because nothing is uploaded yet. */
-export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
+export const CreatedRunPolicy = t.ResourceOf('CreatedRunPolicy', 'policies', {
   attributes: PolicyAttributes,
   relationships: PolicyRelationships,
-  links: Type.Object({ self: PathLink(), upload: PathLink() }),
+  links: t.Object({ self: t.PathLink(), upload: t.PathLink() }),
 })
-export type CreatedRunPolicy = Infer<typeof CreatedRunPolicy>
+export type CreatedRunPolicy = t.Infer<typeof CreatedRunPolicy>
 
-export const RunPolicyDocument = DocumentOf(RunPolicy)
+export const RunPolicyDocument = t.DocumentOf(RunPolicy)
 
-export const CreatedRunPolicyDocument = DocumentOf(CreatedRunPolicy)
-
-export const RunPolicyPage = PageOf(RunPolicy)
+export const CreatedRunPolicyDocument = t.DocumentOf(CreatedRunPolicy)
 
 /** The allowed values depend on the kind. */
 const GivenLevel = () =>
-  Type.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...DEPENDENT_ENUM })
+  t.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...t.DEPENDENT_ENUM })
 
 const writable = {
-  description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
   // Required for `opa` and ignored for `native`; the handler checks this rule across fields.
-  query: Type.Optional(Nullable(Type.String({ maxLength: POLICY_QUERY_LENGTH_MAX }))),
+  query: t.Optional(t.Nullable(t.String({ maxLength: t.POLICY_QUERY_LENGTH_MAX }))),
   // Create requires either `enforcement-level` or `enforce`.
-  'enforcement-level': Type.Optional(GivenLevel()),
-  enforce: Type.Optional(
-    Type.Array(
-      Type.Object({
-        path: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
+  'enforcement-level': t.Optional(GivenLevel()),
+  enforce: t.Optional(
+    t.Array(
+      t.Object({
+        path: t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
         mode: GivenLevel(),
       }),
-      { maxItems: ENFORCE_ENTRIES_MAX, deprecated: true },
+      { maxItems: t.ENFORCE_ENTRIES_MAX, deprecated: true },
     ),
   ),
 }
 
-export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'policies', {
-  attributes: Type.Object({
-    name: Name('Cannot be changed later.'),
-    kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted.')),
+export const RunPolicyCreateRequest = t.RequestOf('RunPolicyCreateRequest', 'policies', {
+  attributes: t.Object({
+    name: t.Name('Cannot be changed later.'),
+    kind: t.Optional(t.OneOf(POLICY_KINDS, '`native` when omitted.')),
     ...writable,
   }),
-  relationships: Type.Optional(
-    Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
-  ),
+  relationships: t.Optional(t.Object({ 'policy-sets': t.Optional(t.NewMembers('policy-sets')) })),
 })
-export type RunPolicyCreateRequest = Infer<typeof RunPolicyCreateRequest>
+export type RunPolicyCreateRequest = t.Infer<typeof RunPolicyCreateRequest>
 
 /** Update of a policy. Name and kind are accepted only if unchanged. */
-export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'policies', {
-  attributes: Type.Optional(
-    Type.Object({
-      name: Type.Optional(Type.String()),
-      kind: Type.Optional(Type.String()),
-      ...writable,
-    }),
-  ),
+export const RunPolicyUpdateRequest = t.UpdateRequestOf('RunPolicyUpdateRequest', 'policies', {
+  name: t.String(),
+  kind: t.String(),
+  ...writable,
 })
-export type RunPolicyUpdateRequest = Infer<typeof RunPolicyUpdateRequest>
+export type RunPolicyUpdateRequest = t.Infer<typeof RunPolicyUpdateRequest>
 
 /** One upload of the code of a policy. The newest versions are kept. */
-export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions', {
-  attributes: Type.Object({
-    'created-at': Timestamp(),
-    'code-size': Type.Integer({ minimum: 0 }),
-    'code-sha256': Type.String({ pattern: '^[0-9a-f]{64}$' }),
+export const RunPolicyVersion = t.ResourceOf('RunPolicyVersion', 'policy-versions', {
+  attributes: t.Object({
+    'created-at': t.Timestamp(),
+    'code-size': t.Integer({ minimum: 0 }),
+    'code-sha256': t.String({ pattern: '^[0-9a-f]{64}$' }),
   }),
-  relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
-  links: Type.Object({ download: PathLink() }),
+  relationships: t.Object({ policy: t.ToOne('policies'), 'created-by': t.ToOne('users') }),
+  links: t.Object({ download: t.PathLink() }),
 })
-export type RunPolicyVersion = Infer<typeof RunPolicyVersion>
+export type RunPolicyVersion = t.Infer<typeof RunPolicyVersion>
 
-export const RunPolicyVersionList = ListOf(RunPolicyVersion)
+export const RunPolicyVersionList = t.ListOf(RunPolicyVersion)
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
@@ -183,7 +149,7 @@ export const policyRoutes = routes('Policies', {
   createPolicy: action('/organizations/:organization_name/policies', {
     summary: 'Create the record of a policy; its code is uploaded to `links.upload` afterwards.',
     body: RunPolicyCreateRequest,
-    returns: CreatedRunPolicyDocument,
+    returns: CreatedRunPolicy,
     result: 'Created.',
     errors: { 422: malformed },
     needs: managers,
@@ -191,27 +157,24 @@ export const policyRoutes = routes('Policies', {
   listOrganizationPolicies: list('/organizations/:organization_name/policies', {
     summary: 'List the policies of an organization.',
     query: {
-      'search[name]': Type.Optional(
-        Type.String({ description: 'Part of the name, case ignored.' }),
-      ),
-      'filter[kind]': Type.Optional(OneOf(POLICY_KINDS)),
-      sort: Type.Optional(OneOf(POLICY_SORTS, 'By name when omitted.')),
-      ...includeQuery(POLICY_INCLUDES),
-      ...fieldsQuery('policies'),
+      'search[name]': t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
+      'filter[kind]': t.Optional(t.OneOf(POLICY_KINDS)),
+      sort: t.Optional(t.OneOf(POLICY_SORTS, 'By name when omitted.')),
+      ...t.includeQuery(POLICY_INCLUDES),
     },
-    returns: RunPolicyPage,
+    returns: RunPolicy,
     needs: readers,
   }),
   readPolicy: read('/policies/:policy_id', {
     summary: 'Show a policy.',
-    query: { ...includeQuery(POLICY_INCLUDES), ...fieldsQuery('policies') },
-    returns: RunPolicyDocument,
+    query: t.includeQuery(POLICY_INCLUDES),
+    returns: RunPolicy,
     needs: readers,
   }),
   updatePolicy: update('/policies/:policy_id', {
     summary: 'Change the record of a policy; code is changed by an upload.',
     body: RunPolicyUpdateRequest,
-    returns: RunPolicyDocument,
+    returns: RunPolicy,
     errors: { 422: malformed },
     needs: managers,
   }),
@@ -221,18 +184,21 @@ export const policyRoutes = routes('Policies', {
   }),
   uploadPolicy: upload('/policies/:policy_id/upload', {
     summary: 'Upload the code of a policy. The bytes are kept as sent.',
-    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
+    bodyBytesMax: t.POLICY_UPLOAD_BYTES_MAX,
     query: {
-      validate: Type.Optional(
-        OneOf(['strict'], 'Refuse code that does not parse, instead of storing it with findings.'),
+      validate: t.Optional(
+        t.OneOf(
+          ['strict'],
+          'Refuse code that does not parse, instead of storing it with findings.',
+        ),
       ),
     },
-    body: BinaryBody,
-    bodyType: BINARY_TYPE,
-    returns: RunPolicyDocument,
+    body: t.BinaryBody,
+    bodyType: t.BINARY_TYPE,
+    returns: RunPolicy,
     result: 'Stored; `diagnostics` tells what the engine found.',
     errors: {
-      413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      413: `Larger than ${t.POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
       415: 'A multipart body; the code is sent raw.',
       422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
     },
@@ -241,23 +207,23 @@ export const policyRoutes = routes('Policies', {
   downloadPolicy: read('/policies/:policy_id/download', {
     summary: 'Download the code of a policy, byte for byte as uploaded.',
     query: {
-      version: Type.Optional(
-        Type.String({ description: 'Id of an earlier upload; the newest when omitted.' }),
+      version: t.Optional(
+        t.String({ description: 'Id of an earlier upload; the newest when omitted.' }),
       ),
     },
     answers: {
       200: {
-        ...jsonResponse('The code; `ETag` is its SHA-256.', BinaryBody),
-        contentType: BINARY_TYPE,
+        ...t.jsonResponse('The code; `ETag` is its SHA-256.', t.BinaryBody),
+        contentType: t.BINARY_TYPE,
       },
-      304: emptyResponse('`If-None-Match` names the current `ETag`.'),
+      304: t.emptyResponse('`If-None-Match` names the current `ETag`.'),
     },
     errors: { 404: 'Policy not found, not authorized, or nothing was uploaded yet.' },
     needs: readers,
   }),
   listPolicyVersions: read('/policies/:policy_id/versions', {
     summary: 'List the kept uploads of a policy, newest first.',
-    query: fieldsQuery('policy-versions'),
+    query: t.fieldsQuery('policy-versions'),
     returns: RunPolicyVersionList,
     result: 'All kept uploads.',
     needs: readers,

@@ -1,25 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { add, create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
-import {
-  CountedPageOf,
-  DocumentOf,
-  Flags,
-  Linked,
-  LinkedOnly,
-  ListOf,
-  MembersRequestOf,
-  OneOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToOneLinked,
-  Identifier,
-} from './json-api.ts'
-import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
-import { AutoDestroyDuration, ProjectName } from './patterns.ts'
-import { fieldsQuery, includeQuery, presenceFlag, taggedQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { add, create, list, read, remove, update, routes } from './define.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
 /** Permissions of a project. The others are additive. */
@@ -38,87 +18,87 @@ export const PROJECT_SORTS = ['name', '-name'] as const
 
 /** Attributes of every response, including that of create. */
 const everywhere = {
-  name: ProjectName(),
-  description: Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX })),
+  name: t.ProjectName(),
+  description: t.Nullable(t.String({ maxLength: t.PROJECT_DESCRIPTION_LENGTH_MAX })),
   // Present in every response, because clients compare the created project with the one they read.
-  'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
-  'created-at': Timestamp(),
+  'auto-destroy-activity-duration': t.Nullable(t.AutoDestroyDuration()),
+  'created-at': t.Timestamp(),
   // Needed because the default project may be renamed.
-  'is-default': Type.Boolean(),
+  'is-default': t.Boolean(),
 }
 
 const members = {
-  relationships: Type.Object({
-    organization: ToOneLinked('organizations'),
-    'tag-bindings': LinkedOnly(),
-    'effective-tag-bindings': Linked('effective-tag-bindings'),
+  relationships: t.Object({
+    organization: t.ToOneLinked('organizations'),
+    'tag-bindings': t.LinkedOnly(),
+    'effective-tag-bindings': t.Linked('effective-tag-bindings'),
   }),
-  links: SelfLink(),
+  links: t.SelfLink(),
 }
 
-export const Project = ResourceOf('Project', 'projects', {
-  attributes: Type.Object({
+export const Project = t.ResourceOf('Project', 'projects', {
+  attributes: t.Object({
     ...everywhere,
-    'workspace-count': Type.Integer({ minimum: 0 }),
-    'team-count': Type.Integer({
+    'workspace-count': t.Integer({ minimum: 0 }),
+    'team-count': t.Integer({
       minimum: 0,
       description: 'Teams with access to this project itself, not through the organization.',
     }),
-    permissions: Flags(PROJECT_PERMISSIONS),
+    permissions: t.Flags(PROJECT_PERMISSIONS),
   }),
   ...members,
 })
-export type Project = Infer<typeof Project>
+export type Project = t.Infer<typeof Project>
 
 /** Response to create: without counts, and with `can-update` as its only permission. */
-export const CreatedProject = ResourceOf('CreatedProject', 'projects', {
-  attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
+export const CreatedProject = t.ResourceOf('CreatedProject', 'projects', {
+  attributes: t.Object({ ...everywhere, permissions: t.Flags(['can-update']) }),
   ...members,
 })
-export type CreatedProject = Infer<typeof CreatedProject>
+export type CreatedProject = t.Infer<typeof CreatedProject>
 
-export const ProjectDocument = DocumentOf(Project)
-export type ProjectDocument = Infer<typeof ProjectDocument>
+export const ProjectDocument = t.DocumentOf(Project)
+export type ProjectDocument = t.Infer<typeof ProjectDocument>
 
-export const CreatedProjectDocument = DocumentOf(CreatedProject)
+export const CreatedProjectDocument = t.DocumentOf(CreatedProject)
 
-export const ProjectPage = CountedPageOf(Project)
-export type ProjectPage = Infer<typeof ProjectPage>
+export const ProjectPage = t.CountedPageOf(Project)
+export type ProjectPage = t.Infer<typeof ProjectPage>
 
 const writable = {
   // An empty string is stored as null.
-  description: Type.Optional(Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX }))),
-  'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.PROJECT_DESCRIPTION_LENGTH_MAX }))),
+  'auto-destroy-activity-duration': t.Optional(t.Nullable(t.AutoDestroyDuration())),
 }
 
-export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects', {
-  attributes: Type.Object({ name: ProjectName(), ...writable }),
-  relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
+export const ProjectCreateRequest = t.RequestOf('ProjectCreateRequest', 'projects', {
+  attributes: t.Object({ name: t.ProjectName(), ...writable }),
+  relationships: t.Optional(t.Object({ 'tag-bindings': t.Optional(NewTagBindings()) })),
 })
-export type ProjectCreateRequest = Infer<typeof ProjectCreateRequest>
+export type ProjectCreateRequest = t.Infer<typeof ProjectCreateRequest>
 
 /**
  * Update of a project. Omitted members are unchanged; `attributes` is optional. Tag bindings, if
  * present, replace the whole set.
  */
-export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects', {
-  attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
-  relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
+export const ProjectUpdateRequest = t.RequestOf('ProjectUpdateRequest', 'projects', {
+  attributes: t.Optional(t.Object({ name: t.Optional(t.ProjectName()), ...writable })),
+  relationships: t.Optional(t.Object({ 'tag-bindings': t.Optional(NewTagBindings()) })),
 })
-export type ProjectUpdateRequest = Infer<typeof ProjectUpdateRequest>
+export type ProjectUpdateRequest = t.Infer<typeof ProjectUpdateRequest>
 
-export const MoveWorkspacesRequest = MembersRequestOf(
+export const MoveWorkspacesRequest = t.MembersRequestOf(
   'MoveWorkspacesRequest',
   'workspaces',
-  MOVED_WORKSPACES_MAX,
+  t.MOVED_WORKSPACES_MAX,
 )
 
 /**
  * Namespaces of the workload API that belong to the project and inherit its policy sets, by name.
  */
-export const ProjectNamespacesRequest = MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
+export const ProjectNamespacesRequest = t.MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
 
-export const ProjectNamespaceList = ListOf(Identifier('namespaces'), 'ProjectNamespaceList')
+export const ProjectNamespaceList = t.ListOf(t.Identifier('namespaces'), 'ProjectNamespaceList')
 
 const managers = 'Owners team, teams with Manage projects, or the organization token.'
 
@@ -126,46 +106,46 @@ export const projectRoutes = routes('Projects', {
   createProject: create('/organizations/:organization_name/projects', {
     summary: 'Create a project in an organization.',
     body: ProjectCreateRequest,
-    returns: CreatedProjectDocument,
+    returns: CreatedProject,
     errors: { 422: 'A rule on an attribute or tag binding is broken, or the name is taken.' },
     needs: managers,
   }),
   listProjects: list('/organizations/:organization_name/projects', {
     summary: 'List the projects of an organization that the caller may read.',
     query: {
-      q: Type.Optional(
-        Type.String({
+      q: t.Optional(
+        t.String({
           description: 'Part of the name, case ignored. Ignored when filter[names] is given.',
         }),
       ),
-      'filter[names]': Type.Optional(
-        Type.String({ description: 'Comma-separated whole names, case ignored.' }),
+      'filter[names]': t.Optional(
+        t.String({ description: 'Comma-separated whole names, case ignored.' }),
       ),
-      'filter[permissions][create-workspace]': presenceFlag(
+      'filter[permissions][create-workspace]': t.presenceFlag(
         'Only projects in which the caller may create workspaces.',
       ),
-      'filter[permissions][update]': presenceFlag('Only projects that the caller may update.'),
-      'filter[permissions][move-workspace]': presenceFlag(
+      'filter[permissions][update]': t.presenceFlag('Only projects that the caller may update.'),
+      'filter[permissions][move-workspace]': t.presenceFlag(
         'Only projects in which the caller may move workspaces.',
       ),
-      ...taggedQuery,
-      sort: Type.Optional(OneOf(PROJECT_SORTS, 'Newest first when omitted.')),
-      ...includeQuery(PROJECT_INCLUDES),
-      ...fieldsQuery('projects'),
+      ...t.taggedQuery,
+      sort: t.Optional(t.OneOf(PROJECT_SORTS, 'Newest first when omitted.')),
+      ...t.includeQuery(PROJECT_INCLUDES),
+      ...t.fieldsQuery('projects'),
     },
     returns: ProjectPage,
     needs: 'Any member of the organization; the list holds what the caller may read.',
   }),
   readProject: read('/projects/:project_id', {
     summary: 'Show a project.',
-    query: { ...includeQuery(PROJECT_INCLUDES), ...fieldsQuery('projects') },
-    returns: ProjectDocument,
+    query: t.includeQuery(PROJECT_INCLUDES),
+    returns: Project,
     needs: 'Read access to the project.',
   }),
   updateProject: update('/projects/:project_id', {
     summary: 'Change a project. Workspaces without an override get a new auto-destroy duration.',
     body: ProjectUpdateRequest,
-    returns: ProjectDocument,
+    returns: Project,
     errors: { 422: 'A rule on an attribute or tag binding is broken, or the name is taken.' },
     needs: `${managers} Also teams that may update the project; removing tags needs admin access.`,
   }),
@@ -173,8 +153,8 @@ export const projectRoutes = routes('Projects', {
     summary:
       'Delete a project. It must contain no workspaces and no namespaces, unless it is forced.',
     query: {
-      force: Type.Optional(
-        Type.Boolean({
+      force: t.Optional(
+        t.Boolean({
           description: 'Delete the contained workspaces too, and let the namespaces go.',
           default: false,
         }),

@@ -28,14 +28,16 @@ export function includeQuery(names: readonly string[]) {
   return { include: Type.Optional(Type.String({ description: `Comma-separated, of ${known}.` })) }
 }
 
+export type FieldsQuery<T extends string> = Readonly<Record<`fields[${T}]`, TOptional<TString>>>
+
 /** Sparse fieldsets: only the named attributes and relationships of a type. */
-export function fieldsQuery<const T extends string>(type: T) {
+export function fieldsQuery<const T extends string>(type: T): FieldsQuery<T> {
   const name: `fields[${T}]` = `fields[${type}]`
   const schema = Type.Optional(
     Type.String({ description: 'Comma-separated; unknown names are ignored.' }),
   )
   // A computed key widens to string: the object has this one key.
-  return { [name]: schema } as Record<typeof name, TOptional<TString>>
+  return { [name]: schema } as FieldsQuery<T>
 }
 
 /**

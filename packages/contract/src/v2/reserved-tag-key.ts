@@ -1,51 +1,36 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { create, list, remove, update } from './define.ts'
-import { Timestamp, type Infer } from '../schema.ts'
-import { DocumentOf, PageOf, RequestOf, ResourceOf, ToOne } from './json-api.ts'
-import { ReservedKey } from './patterns.ts'
-import { fieldsQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { create, list, remove, update, routes } from './define.ts'
 
 /**
  * A tag key that an organization suggests, and whose override by workspaces it may forbid.
  * Unrelated to reserved prefixes, which are rejected for all.
  */
-export const ReservedTagKey = ResourceOf('ReservedTagKey', 'reserved-tag-keys', {
-  attributes: Type.Object({
-    key: ReservedKey(),
-    'disable-overrides': Type.Boolean(),
-    'created-at': Timestamp(),
-    'updated-at': Timestamp(),
+export const ReservedTagKey = t.ResourceOf('ReservedTagKey', 'reserved-tag-keys', {
+  attributes: t.Object({
+    key: t.ReservedKey(),
+    'disable-overrides': t.Boolean(),
+    'created-at': t.Timestamp(),
+    'updated-at': t.Timestamp(),
   }),
-  relationships: Type.Object({ organization: ToOne('organizations') }),
+  relationships: t.Object({ organization: t.ToOne('organizations') }),
 })
-export type ReservedTagKey = Infer<typeof ReservedTagKey>
+export type ReservedTagKey = t.Infer<typeof ReservedTagKey>
 
-export const ReservedTagKeyDocument = DocumentOf(ReservedTagKey)
+const disableOverrides = t.Optional(t.Boolean({ default: false }))
 
-export const ReservedTagKeyPage = PageOf(ReservedTagKey)
-
-const disableOverrides = Type.Optional(Type.Boolean({ default: false }))
-
-export const ReservedTagKeyCreateRequest = RequestOf(
+export const ReservedTagKeyCreateRequest = t.RequestOf(
   'ReservedTagKeyCreateRequest',
   'reserved-tag-keys',
-  {
-    attributes: Type.Object({ key: ReservedKey(), 'disable-overrides': disableOverrides }),
-  },
+  { attributes: t.Object({ key: t.ReservedKey(), 'disable-overrides': disableOverrides }) },
 )
-export type ReservedTagKeyCreateRequest = Infer<typeof ReservedTagKeyCreateRequest>
+export type ReservedTagKeyCreateRequest = t.Infer<typeof ReservedTagKeyCreateRequest>
 
-export const ReservedTagKeyUpdateRequest = RequestOf(
+export const ReservedTagKeyUpdateRequest = t.UpdateRequestOf(
   'ReservedTagKeyUpdateRequest',
   'reserved-tag-keys',
-  {
-    attributes: Type.Optional(
-      Type.Object({ key: Type.Optional(ReservedKey()), 'disable-overrides': disableOverrides }),
-    ),
-  },
+  { key: t.ReservedKey(), 'disable-overrides': disableOverrides },
 )
-export type ReservedTagKeyUpdateRequest = Infer<typeof ReservedTagKeyUpdateRequest>
+export type ReservedTagKeyUpdateRequest = t.Infer<typeof ReservedTagKeyUpdateRequest>
 
 const managers = 'Owners team, teams with Manage projects, or the organization token.'
 const brokenKey = 'The key breaks its rules or is taken.'
@@ -53,14 +38,13 @@ const brokenKey = 'The key breaks its rules or is taken.'
 export const reservedTagKeyRoutes = routes('Reserved tag keys', {
   listReservedTagKeys: list('/organizations/:organization_name/reserved-tag-keys', {
     summary: 'List the reserved tag keys of an organization.',
-    query: { ...fieldsQuery('reserved-tag-keys') },
-    returns: ReservedTagKeyPage,
+    returns: ReservedTagKey,
     needs: 'Any member of the organization.',
   }),
   createReservedTagKey: create('/organizations/:organization_name/reserved-tag-keys', {
     summary: 'Reserve a tag key.',
     body: ReservedTagKeyCreateRequest,
-    returns: ReservedTagKeyDocument,
+    returns: ReservedTagKey,
     result: 'Reserved.',
     errors: { 422: brokenKey },
     needs: managers,
@@ -68,7 +52,7 @@ export const reservedTagKeyRoutes = routes('Reserved tag keys', {
   updateReservedTagKey: update('/reserved-tag-keys/:reserved_tag_key_id', {
     summary: 'Change a reserved tag key. Existing overrides stay until they are removed.',
     body: ReservedTagKeyUpdateRequest,
-    returns: ReservedTagKeyDocument,
+    returns: ReservedTagKey,
     errors: { 422: brokenKey },
     needs: managers,
   }),

@@ -1,21 +1,18 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { read } from './define.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
-import { ListOf, ResourceOf, ToOneOrNone } from './json-api.ts'
+import * as t from './json-api.ts'
+import { read, routes } from './define.ts'
 
 /** Something that happened to a run, in the order in which it happened. */
-export const RunEvent = ResourceOf('RunEvent', 'run-events', {
-  attributes: Type.Object({
-    action: Type.String({ description: '`created`, or the status that the run entered.' }),
-    description: Nullable(Type.String()),
-    'created-at': Timestamp(),
+export const RunEvent = t.ResourceOf('RunEvent', 'run-events', {
+  attributes: t.Object({
+    action: t.String({ description: '`created`, or the status that the run entered.' }),
+    description: t.Nullable(t.String()),
+    'created-at': t.Timestamp(),
   }),
-  relationships: Type.Object({ actor: ToOneOrNone('users') }),
+  relationships: t.Object({ actor: t.ToOneOrNone('users') }),
 })
-export type RunEvent = Infer<typeof RunEvent>
+export type RunEvent = t.Infer<typeof RunEvent>
 
-export const RunEventList = ListOf(RunEvent)
+export const RunEventList = t.ListOf(RunEvent)
 
 export const runEventRoutes = routes('Runs', {
   listRunEvents: read('/runs/:run_id/run-events', {

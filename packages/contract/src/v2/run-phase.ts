@@ -1,15 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { action, read, upload } from './define.ts'
-import { Named, Nullable, type Infer } from '../schema.ts'
-import { emptyResponse, binaryResponse, storesBinary } from './answers.ts'
-import { OneOf } from './json-api.ts'
-import {
-  LINE_LENGTH_MAX,
-  PLAN_UPLOAD_BYTES_MAX,
-  RUN_LOG_CHUNK_BYTES_MAX,
-  RUN_STATE_BYTES_MAX,
-} from './limits.ts'
+import * as t from './json-api.ts'
+import { action, read, upload, routes } from './define.ts'
 
 /** The two halves of an executed run; each is a batch job. */
 export const RUN_PHASES = ['plan', 'apply'] as const
@@ -32,56 +22,54 @@ export const PHASE_CANCELLATIONS = ['none', 'interrupt', 'kill'] as const
 export type PhaseCancellation = (typeof PHASE_CANCELLATIONS)[number]
 
 /** The runner presents the ticket of its job once and chooses the token for all later requests. */
-export const PhaseStartRequest = Named('PhaseStartRequest', {
-  ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
-  token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
+export const PhaseStartRequest = t.Named('PhaseStartRequest', {
+  ticket: t.String({ maxLength: t.LINE_LENGTH_MAX }),
+  token: t.String({ minLength: 32, maxLength: t.LINE_LENGTH_MAX }),
 })
-export type PhaseStart = Infer<typeof PhaseStartRequest>
+export type PhaseStart = t.Infer<typeof PhaseStartRequest>
 
 /** An input variable of the configuration, or a variable of the environment. */
-export const PhaseVariable = Named('PhaseVariable', {
-  key: Type.String(),
-  value: Type.String(),
-  category: OneOf(['input', 'env']),
-  hcl: Type.Boolean(),
-  sensitive: Type.Boolean(),
+export const PhaseVariable = t.Named('PhaseVariable', {
+  key: t.String(),
+  value: t.String(),
+  category: t.OneOf(['input', 'env']),
+  hcl: t.Boolean(),
+  sensitive: t.Boolean(),
 })
-export type PhaseVariable = Infer<typeof PhaseVariable>
+export type PhaseVariable = t.Infer<typeof PhaseVariable>
 
 /** Input of a runner; files are fetched separately. */
-export const PhaseDocument = Named('PhaseDocument', {
-  phase: OneOf(RUN_PHASES),
-  runId: Type.String(),
-  organization: Type.String(),
-  project: Type.String(),
-  workspace: Type.String(),
-  workingDirectory: Nullable(Type.String()),
-  structuredOutput: Type.Boolean(),
-  isDestroy: Type.Boolean(),
-  refresh: Type.Boolean(),
-  refreshOnly: Type.Boolean(),
-  allowConfigGeneration: Type.Boolean(),
-  targets: Type.Array(Type.String()),
-  replacements: Type.Array(Type.String()),
-  variables: Type.Array(PhaseVariable),
+export const PhaseDocument = t.Named('PhaseDocument', {
+  phase: t.OneOf(RUN_PHASES),
+  runId: t.String(),
+  organization: t.String(),
+  project: t.String(),
+  workspace: t.String(),
+  workingDirectory: t.Nullable(t.String()),
+  structuredOutput: t.Boolean(),
+  isDestroy: t.Boolean(),
+  refresh: t.Boolean(),
+  refreshOnly: t.Boolean(),
+  allowConfigGeneration: t.Boolean(),
+  targets: t.Array(t.String()),
+  replacements: t.Array(t.String()),
+  variables: t.Array(PhaseVariable),
 })
-export type PhaseDocument = Infer<typeof PhaseDocument>
+export type PhaseDocument = t.Infer<typeof PhaseDocument>
 
-export const PhaseControl = Named('PhaseControl', {
-  cancellation: OneOf(PHASE_CANCELLATIONS),
-})
-export type PhaseControl = Infer<typeof PhaseControl>
+export const PhaseControl = t.Named('PhaseControl', { cancellation: t.OneOf(PHASE_CANCELLATIONS) })
+export type PhaseControl = t.Infer<typeof PhaseControl>
 
-export const PhaseFinishRequest = Named('PhaseFinishRequest', {
-  outcome: OneOf(PHASE_OUTCOMES),
-  message: Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })),
-  logBytes: Type.Integer({ minimum: 0 }),
-  generatedConfiguration: Type.Optional(Type.Boolean()),
-  stateUncertain: Type.Optional(
-    Type.Boolean({ description: 'The tool was killed: what it was doing is not in the state.' }),
+export const PhaseFinishRequest = t.Named('PhaseFinishRequest', {
+  outcome: t.OneOf(PHASE_OUTCOMES),
+  message: t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX })),
+  logBytes: t.Integer({ minimum: 0 }),
+  generatedConfiguration: t.Optional(t.Boolean()),
+  stateUncertain: t.Optional(
+    t.Boolean({ description: 'The tool was killed: what it was doing is not in the state.' }),
   ),
 })
-export type PhaseFinishRequest = Infer<typeof PhaseFinishRequest>
+export type PhaseFinishRequest = t.Infer<typeof PhaseFinishRequest>
 
 const needs = 'The token of the phase, which its runner chose when it started.'
 const gone = 'The phase is over, or the token is not its token.'
@@ -100,15 +88,15 @@ export const runPhaseRoutes = routes('Run phases', {
   }),
   readPhaseConfiguration: read('/run-phases/:phase_id/configuration', {
     summary: 'Download the configuration of the run.',
-    answers: { 200: binaryResponse('The archive.') },
+    answers: { 200: t.binaryResponse('The archive.') },
     errors: { 404: gone },
     needs,
   }),
   readPhaseState: read('/run-phases/:phase_id/state', {
     summary: 'Download the current state of the workspace.',
     answers: {
-      200: binaryResponse('The state.'),
-      204: emptyResponse('The workspace has no state.'),
+      200: t.binaryResponse('The state.'),
+      204: t.emptyResponse('The workspace has no state.'),
     },
     errors: { 404: gone },
     needs,
@@ -116,37 +104,37 @@ export const runPhaseRoutes = routes('Run phases', {
   writePhaseState: upload('/run-phases/:phase_id/state', {
     summary:
       'Store the state that an apply has reached. The same serial and bytes are stored once.',
-    ...storesBinary(RUN_STATE_BYTES_MAX),
+    ...t.storesBinary(t.RUN_STATE_BYTES_MAX),
     errors: { 404: gone, 409: 'The state does not follow the current one.' },
     needs,
   }),
   readPhaseFile: read('/run-phases/:phase_id/files/:file_name', {
     summary: 'Download a file that the plan left.',
     answers: {
-      200: binaryResponse('The file.'),
-      204: emptyResponse('The plan left no such file.'),
+      200: t.binaryResponse('The file.'),
+      204: t.emptyResponse('The plan left no such file.'),
     },
     errors: { 404: gone },
     needs,
   }),
   writePhaseFile: upload('/run-phases/:phase_id/files/:file_name', {
     summary: 'Store a file of the run.',
-    ...storesBinary(PLAN_UPLOAD_BYTES_MAX),
+    ...t.storesBinary(t.PLAN_UPLOAD_BYTES_MAX),
     errors: { 404: gone, 422: 'The plan is not the JSON export of a plan.' },
     needs,
   }),
   writePhaseLog: upload('/run-phases/:phase_id/log', {
     summary: 'Append to the log. Bytes that are already stored are skipped.',
-    query: { offset: Type.Integer({ minimum: 0 }) },
-    ...storesBinary(RUN_LOG_CHUNK_BYTES_MAX),
+    query: { offset: t.Integer({ minimum: 0 }) },
+    ...t.storesBinary(t.RUN_LOG_CHUNK_BYTES_MAX),
     errors: { 404: gone, 409: 'Bytes are missing before the offset.' },
     needs,
   }),
   readPhaseControl: read('/run-phases/:phase_id/control', {
     summary: 'Wait until the phase is to be canceled.',
     query: {
-      wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
-      known: Type.Optional(OneOf(PHASE_CANCELLATIONS)),
+      wait: t.Optional(t.Integer({ minimum: 0, maximum: 60 })),
+      known: t.Optional(t.OneOf(PHASE_CANCELLATIONS)),
     },
     returns: PhaseControl,
     result: 'Whether the phase is to be canceled.',
@@ -158,7 +146,7 @@ export const runPhaseRoutes = routes('Run phases', {
     audit: 'none',
     answeredBy: 'leader',
     body: PhaseFinishRequest,
-    answers: { 204: emptyResponse('Recorded; the run has moved on.') },
+    answers: { 204: t.emptyResponse('Recorded; the run has moved on.') },
     errors: { 404: gone, 409: 'The log is not complete.', 422: 'A finished plan needs its JSON.' },
     needs,
   }),

@@ -1,20 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { read, upload } from './define.ts'
-import { Named, MapOf, Nullable, type Infer } from '../schema.ts'
-import { jsonResponse, emptyResponse } from './answers.ts'
-import {
-  DocumentOf,
-  BINARY_TYPE,
-  BinaryBody,
-  OneOf,
-  PathLink,
-  ResourceOf,
-  StatusTimestamps,
-  ToOne,
-} from './json-api.ts'
-import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
-import { fieldsQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { read, upload, routes } from './define.ts'
 
 export const PLAN_STATUSES = [
   'pending',
@@ -26,49 +11,46 @@ export const PLAN_STATUSES = [
   'unreachable',
 ] as const
 
-const count = Type.Integer({ minimum: 0 })
+const count = t.Integer({ minimum: 0 })
 
 /** The infrastructure plan of a run; named apart from the plans of the scheduler. */
-export const RunPlan = ResourceOf('RunPlan', 'plans', {
-  attributes: Type.Object({
-    status: OneOf(PLAN_STATUSES),
-    'status-timestamps': StatusTimestamps(),
-    'has-changes': Type.Boolean(),
+export const RunPlan = t.ResourceOf('RunPlan', 'plans', {
+  attributes: t.Object({
+    status: t.OneOf(PLAN_STATUSES),
+    'status-timestamps': t.StatusTimestamps(),
+    'has-changes': t.Boolean(),
     'resource-additions': count,
     'resource-changes': count,
     'resource-destructions': count,
     'resource-imports': count,
-    'generated-configuration': Type.Boolean(),
-    'log-read-url': Nullable(
-      Type.String({ description: 'Absolute, valid for a day; null where the plan is uploaded.' }),
+    'generated-configuration': t.Boolean(),
+    'log-read-url': t.Nullable(
+      t.String({ description: 'Absolute, valid for a day; null where the plan is uploaded.' }),
     ),
   }),
-  relationships: Type.Object({ run: ToOne('runs') }),
-  links: Type.Object({
-    self: PathLink(),
-    'json-output': PathLink(),
-    upload: Type.Optional(PathLink('Only while the plan is pending.')),
+  relationships: t.Object({ run: t.ToOne('runs') }),
+  links: t.Object({
+    self: t.PathLink(),
+    'json-output': t.PathLink(),
+    upload: t.Optional(t.PathLink('Only while the plan is pending.')),
   }),
 })
-export type RunPlan = Infer<typeof RunPlan>
+export type RunPlan = t.Infer<typeof RunPlan>
 
-export const RunPlanDocument = DocumentOf(RunPlan)
-export type RunPlanDocument = Infer<typeof RunPlanDocument>
+export const RunPlanDocument = t.DocumentOf(RunPlan)
+export type RunPlanDocument = t.Infer<typeof RunPlanDocument>
 
 /**
  * The planning tool's JSON export. Only what the service itself reads is named; everything else is
  * passed to policies as it is.
  */
-export const PlanExport = Named('PlanExport', {
-  format_version: Type.String(),
-  resource_changes: Type.Array(
-    Type.Object({
-      address: Type.Optional(Type.String()),
-      change: Type.Optional(
-        Type.Object({
-          actions: Type.Optional(Type.Array(Type.String())),
-          importing: Type.Optional(Type.Unknown()),
-        }),
+export const PlanExport = t.Named('PlanExport', {
+  format_version: t.String(),
+  resource_changes: t.Array(
+    t.Object({
+      address: t.Optional(t.String()),
+      change: t.Optional(
+        t.Object({ actions: t.Optional(t.Array(t.String())), importing: t.Optional(t.Unknown()) }),
       ),
     }),
   ),
@@ -77,19 +59,18 @@ export const PlanExport = Named('PlanExport', {
 export const runPlanRoutes = routes('Runs', {
   readPlan: read('/plans/:plan_id', {
     summary: 'Show the plan of a run.',
-    query: fieldsQuery('plans'),
-    returns: RunPlanDocument,
+    returns: RunPlan,
     needs: 'Permission to read the runs of the workspace.',
   }),
   uploadPlan: upload('/plans/:plan_id/upload', {
     summary: 'Upload the JSON export of a plan, gzipped if wished; the policies run on it then.',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
-    body: BinaryBody,
-    bodyType: BINARY_TYPE,
-    answers: { 202: jsonResponse('Taken; the policies are running.', RunPlanDocument) },
+    bodyBytesMax: t.PLAN_UPLOAD_BYTES_MAX,
+    body: t.BinaryBody,
+    bodyType: t.BINARY_TYPE,
+    answers: { 202: t.jsonResponse('Taken; the policies are running.', RunPlanDocument) },
     errors: {
       409: 'The run has a plan already.',
-      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      413: `Larger than ${t.PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
       422: 'Not a JSON object with `format_version` and `resource_changes`.',
     },
     needs: 'Permission to queue plans.',
@@ -97,8 +78,11 @@ export const runPlanRoutes = routes('Runs', {
   readPlanJson: read('/plans/:plan_id/json-output', {
     summary: 'Show the uploaded plan, with sensitive values masked.',
     answers: {
-      200: { ...jsonResponse('The plan.', MapOf(Type.Unknown())), contentType: 'application/json' },
-      204: emptyResponse('No plan was uploaded yet.'),
+      200: {
+        ...t.jsonResponse('The plan.', t.MapOf(t.Unknown())),
+        contentType: 'application/json',
+      },
+      204: t.emptyResponse('No plan was uploaded yet.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),
@@ -106,10 +90,10 @@ export const runPlanRoutes = routes('Runs', {
     summary: 'Show what a plan changes, as the planning tool renders it, without sensitive values.',
     answers: {
       200: {
-        ...jsonResponse('The changes.', MapOf(Type.Unknown())),
+        ...t.jsonResponse('The changes.', t.MapOf(t.Unknown())),
         contentType: 'application/json',
       },
-      204: emptyResponse('The plan has not finished, or was uploaded.'),
+      204: t.emptyResponse('The plan has not finished, or was uploaded.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),

@@ -1,32 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { action, create, list, read, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
-import { emptyResponse } from './answers.ts'
-import {
-  DocumentOf,
-  Flags,
-  OneOf,
-  OptionalBody,
-  PageOf,
-  PathLink,
-  RequestOf,
-  ResourceOf,
-  StatusTimestamps,
-  ToMany,
-  ToOne,
-  ToOneOrNone,
-} from './json-api.ts'
-import {
-  COMMENT_LENGTH_MAX,
-  LINE_LENGTH_MAX,
-  PARAMETER_KEY_LENGTH_MAX,
-  PARAMETER_VALUE_LENGTH_MAX,
-  RUN_ADDRESSES_MAX,
-  RUN_VARIABLES_MAX,
-  RUN_WAIT_SECONDS_MAX,
-} from './limits.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { action, create, list, read, update, routes } from './define.ts'
 
 export const RUN_STATUSES = [
   'pending',
@@ -62,7 +35,7 @@ export const RUN_OPERATIONS = [
 ] as const
 
 function listFilter(values: string) {
-  return Type.Optional(Type.String({ description: `${values}, separated by commas.` }))
+  return t.Optional(t.String({ description: `${values}, separated by commas.` }))
 }
 
 /** Cause of a run: a request, an upload of files, another run, or an idle workspace. */
@@ -107,137 +80,135 @@ export const RUN_PERMISSIONS = [
   'can-upload-plan',
 ] as const
 
-const addresses = Type.Array(Type.String({ maxLength: LINE_LENGTH_MAX }), {
-  maxItems: RUN_ADDRESSES_MAX,
+const addresses = t.Array(t.String({ maxLength: t.LINE_LENGTH_MAX }), {
+  maxItems: t.RUN_ADDRESSES_MAX,
 })
 
 /**
  * A plan and its policy checks. With a configuration version the service executes plan and apply;
  * otherwise an external executor uploads the plan and applies it.
  */
-export const Run = ResourceOf('Run', 'runs', {
-  attributes: Type.Object({
-    message: Nullable(Type.String()),
-    status: OneOf(RUN_STATUSES),
-    'status-timestamps': StatusTimestamps(),
-    source: Type.String(),
-    'trigger-reason': OneOf(RUN_TRIGGER_REASONS),
-    'commit-sha': Nullable(Type.String()),
-    'is-destroy': Type.Boolean(),
-    refresh: Type.Boolean(),
-    'refresh-only': Type.Boolean(),
-    'plan-only': Type.Boolean(),
-    'auto-apply': Type.Boolean(),
-    'allow-empty-apply': Type.Boolean(),
-    'has-changes': Type.Boolean(),
-    'save-plan': Type.Boolean(),
-    'allow-config-generation': Type.Boolean(),
-    'position-in-queue': Type.Integer({
+export const Run = t.ResourceOf('Run', 'runs', {
+  attributes: t.Object({
+    message: t.Nullable(t.String()),
+    status: t.OneOf(RUN_STATUSES),
+    'status-timestamps': t.StatusTimestamps(),
+    source: t.String(),
+    'trigger-reason': t.OneOf(RUN_TRIGGER_REASONS),
+    'commit-sha': t.Nullable(t.String()),
+    'is-destroy': t.Boolean(),
+    refresh: t.Boolean(),
+    'refresh-only': t.Boolean(),
+    'plan-only': t.Boolean(),
+    'auto-apply': t.Boolean(),
+    'allow-empty-apply': t.Boolean(),
+    'has-changes': t.Boolean(),
+    'save-plan': t.Boolean(),
+    'allow-config-generation': t.Boolean(),
+    'position-in-queue': t.Integer({
       minimum: 0,
       description: 'Runs of the organization that are ahead; 0 when it does not wait.',
     }),
-    'status-reason': Nullable(
-      Type.String({ description: 'Why the run errored, or what it waits for.' }),
+    'status-reason': t.Nullable(
+      t.String({ description: 'Why the run errored, or what it waits for.' }),
     ),
-    'canceled-at': Nullable(Timestamp()),
-    'force-cancel-available-at': Nullable(Timestamp()),
-    'target-addrs': Type.Array(Type.String()),
-    'replace-addrs': Type.Array(Type.String()),
+    'canceled-at': t.Nullable(t.Timestamp()),
+    'force-cancel-available-at': t.Nullable(t.Timestamp()),
+    'target-addrs': t.Array(t.String()),
+    'replace-addrs': t.Array(t.String()),
     // Only the names are returned, because values may be secret.
-    variables: Type.Array(Type.Object({ key: Type.String() })),
-    'created-at': Timestamp(),
-    actions: Flags(RUN_ACTIONS),
-    permissions: Flags(RUN_PERMISSIONS),
+    variables: t.Array(t.Object({ key: t.String() })),
+    'created-at': t.Timestamp(),
+    actions: t.Flags(RUN_ACTIONS),
+    permissions: t.Flags(RUN_PERMISSIONS),
   }),
-  relationships: Type.Object({
-    workspace: ToOne('workspaces'),
-    plan: ToOne('plans'),
-    apply: ToOneOrNone('applies'),
-    'configuration-version': ToOneOrNone('configuration-versions'),
-    'created-by': ToOne('users'),
-    'policy-checks': ToMany('policy-checks'),
-    'task-stages': ToMany('task-stages'),
+  relationships: t.Object({
+    workspace: t.ToOne('workspaces'),
+    plan: t.ToOne('plans'),
+    apply: t.ToOneOrNone('applies'),
+    'configuration-version': t.ToOneOrNone('configuration-versions'),
+    'created-by': t.ToOne('users'),
+    'policy-checks': t.ToMany('policy-checks'),
+    'task-stages': t.ToMany('task-stages'),
   }),
   // `plan-upload` is present only while the run waits for its plan.
-  links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
+  links: t.Object({ self: t.PathLink(), 'plan-upload': t.Optional(t.PathLink()) }),
 })
-export type Run = Infer<typeof Run>
+export type Run = t.Infer<typeof Run>
 
-export const RunDocument = DocumentOf(Run)
-export type RunDocument = Infer<typeof RunDocument>
+export type RunDocument = t.Document<typeof Run>
 
-export const RunPage = PageOf(Run)
-export type RunPage = Infer<typeof RunPage>
+export type RunPage = t.Page<typeof Run>
 
-export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
-  attributes: Type.Optional(
-    Type.Object({
-      message: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
-      source: Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
-      'commit-sha': Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
-      'is-destroy': Type.Optional(Type.Boolean()),
-      refresh: Type.Optional(Type.Boolean()),
-      'refresh-only': Type.Optional(Type.Boolean()),
-      'plan-only': Type.Optional(Type.Boolean()),
-      'auto-apply': Type.Optional(Type.Boolean()),
-      'allow-empty-apply': Type.Optional(Type.Boolean()),
-      'save-plan': Type.Optional(Type.Boolean()),
-      'allow-config-generation': Type.Optional(Type.Boolean()),
-      'tool-version': Type.Optional(
-        Nullable(
-          Type.String({
-            maxLength: LINE_LENGTH_MAX,
+export const RunCreateRequest = t.RequestOf('RunCreateRequest', 'runs', {
+  attributes: t.Optional(
+    t.Object({
+      message: t.Optional(t.Nullable(t.String({ maxLength: t.COMMENT_LENGTH_MAX }))),
+      source: t.Optional(t.String({ maxLength: t.LINE_LENGTH_MAX })),
+      'commit-sha': t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
+      'is-destroy': t.Optional(t.Boolean()),
+      refresh: t.Optional(t.Boolean()),
+      'refresh-only': t.Optional(t.Boolean()),
+      'plan-only': t.Optional(t.Boolean()),
+      'auto-apply': t.Optional(t.Boolean()),
+      'allow-empty-apply': t.Optional(t.Boolean()),
+      'save-plan': t.Optional(t.Boolean()),
+      'allow-config-generation': t.Optional(t.Boolean()),
+      'tool-version': t.Optional(
+        t.Nullable(
+          t.String({
+            maxLength: t.LINE_LENGTH_MAX,
             description: 'Instead of that of the workspace; only with `plan-only`.',
           }),
         ),
       ),
-      'target-addrs': Type.Optional(Nullable(addresses)),
-      'replace-addrs': Type.Optional(Nullable(addresses)),
-      variables: Type.Optional(
-        Nullable(
-          Type.Array(
-            Type.Object({
-              key: Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX }),
-              value: Type.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }),
+      'target-addrs': t.Optional(t.Nullable(addresses)),
+      'replace-addrs': t.Optional(t.Nullable(addresses)),
+      variables: t.Optional(
+        t.Nullable(
+          t.Array(
+            t.Object({
+              key: t.String({ minLength: 1, maxLength: t.PARAMETER_KEY_LENGTH_MAX }),
+              value: t.String({ maxLength: t.PARAMETER_VALUE_LENGTH_MAX }),
             }),
-            { maxItems: RUN_VARIABLES_MAX },
+            { maxItems: t.RUN_VARIABLES_MAX },
           ),
         ),
       ),
     }),
   ),
-  relationships: Type.Object({
-    workspace: ToOne('workspaces'),
-    'configuration-version': Type.Optional(ToOneOrNone('configuration-versions')),
+  relationships: t.Object({
+    workspace: t.ToOne('workspaces'),
+    'configuration-version': t.Optional(t.ToOneOrNone('configuration-versions')),
   }),
 })
-export type RunCreateRequest = Infer<typeof RunCreateRequest>
+export type RunCreateRequest = t.Infer<typeof RunCreateRequest>
 
 /** Report of an external executor on the result of the apply. */
-export const RunReportRequest = RequestOf('RunReportRequest', 'runs', {
-  attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }),
+export const RunReportRequest = t.RequestOf('RunReportRequest', 'runs', {
+  attributes: t.Object({ status: t.OneOf(REPORTED_RUN_STATUSES) }),
 })
 
 /** A reason for a decision, also sent with overrides. Plain JSON, not a JSON:API document. */
-export const CommentRequest = Named('CommentRequest', {
-  comment: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+export const CommentRequest = t.Named('CommentRequest', {
+  comment: t.Optional(t.Nullable(t.String({ maxLength: t.COMMENT_LENGTH_MAX }))),
 })
 
 /** Record of an override of policies: author and reason. Specific to this product. */
-export const OverrideRecord = Named('OverrideRecord', {
-  'user-id': Type.String(),
-  username: Type.String(),
-  'overridden-at': Timestamp(),
-  comment: Nullable(Type.String()),
+export const OverrideRecord = t.Named('OverrideRecord', {
+  'user-id': t.String(),
+  username: t.String(),
+  'overridden-at': t.Timestamp(),
+  comment: t.Nullable(t.String()),
 })
-export type OverrideRecord = Infer<typeof OverrideRecord>
+export type OverrideRecord = t.Infer<typeof OverrideRecord>
 
 export const runRoutes = routes('Runs', {
   createRun: create('/runs', {
     summary:
       'Create a run in a workspace. With a configuration version it is executed; without one its plan is uploaded to `links.plan-upload`.',
     body: RunCreateRequest,
-    returns: RunDocument,
+    returns: Run,
     result: 'Created, pending.',
     errors: {
       404: 'Workspace not found, or the caller may not queue plans in it.',
@@ -251,39 +222,37 @@ export const runRoutes = routes('Runs', {
       'filter[status]': listFilter('Statuses'),
       'filter[operation]': listFilter(`Of ${RUN_OPERATIONS.join(', ')}`),
       'filter[source]': listFilter('Sources'),
-      'search[user]': Type.Optional(
-        Type.String({ description: 'Name of the user who created the run.' }),
+      'search[user]': t.Optional(
+        t.String({ description: 'Name of the user who created the run.' }),
       ),
-      'search[commit]': Type.Optional(Type.String({ description: 'The beginning of the commit.' })),
-      'search[basic]': Type.Optional(
-        Type.String({ description: 'Part of the id, message, commit or user, case ignored.' }),
+      'search[commit]': t.Optional(t.String({ description: 'The beginning of the commit.' })),
+      'search[basic]': t.Optional(
+        t.String({ description: 'Part of the id, message, commit or user, case ignored.' }),
       ),
-      ...includeQuery(RUN_INCLUDES),
-      ...fieldsQuery('runs'),
+      ...t.includeQuery(RUN_INCLUDES),
     },
-    returns: RunPage,
+    returns: Run,
     needs: 'Permission to read the runs of the workspace.',
   }),
   readRun: read('/runs/:run_id', {
     summary: 'Show a run, at once or when nothing more happens to it by itself.',
     query: {
-      wait: Type.Optional(
-        Type.Integer({
+      wait: t.Optional(
+        t.Integer({
           minimum: 0,
-          maximum: RUN_WAIT_SECONDS_MAX,
+          maximum: t.RUN_WAIT_SECONDS_MAX,
           description: 'Seconds to wait until it has ended or waits for a decision.',
         }),
       ),
-      ...includeQuery(RUN_INCLUDES),
-      ...fieldsQuery('runs'),
+      ...t.includeQuery(RUN_INCLUDES),
     },
-    returns: RunDocument,
+    returns: Run,
     needs: 'Permission to read the runs of the workspace.',
   }),
   reportRun: update('/runs/:run_id', {
     summary: 'Report how the apply of a confirmed run ended.',
     body: RunReportRequest,
-    returns: RunDocument,
+    returns: Run,
     result: 'The run.',
     errors: {
       409: 'The run is not confirmed, or the id in the body is not the one in the path.',
@@ -293,8 +262,8 @@ export const runRoutes = routes('Runs', {
   }),
   applyRun: action('/runs/:run_id/actions/apply', {
     summary: 'Confirm a run whose policies passed or were overridden.',
-    body: OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Confirmed.') },
+    body: t.OptionalBody(CommentRequest),
+    answers: { 202: t.emptyResponse('Confirmed.') },
     errors: {
       409: 'The run is not waiting for confirmation.',
       422: 'The comment is too long or not text.',
@@ -304,8 +273,8 @@ export const runRoutes = routes('Runs', {
   discardRun: action('/runs/:run_id/actions/discard', {
     summary: 'Discard a run that waits for a decision.',
     growsState: false,
-    body: OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Discarded.') },
+    body: t.OptionalBody(CommentRequest),
+    answers: { 202: t.emptyResponse('Discarded.') },
     errors: {
       409: 'The run is not waiting for a decision.',
       422: 'The comment is too long or not text.',
@@ -315,16 +284,16 @@ export const runRoutes = routes('Runs', {
   cancelRun: action('/runs/:run_id/actions/cancel', {
     summary: 'Cancel a run that is still being worked on.',
     growsState: false,
-    body: OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Canceled.') },
+    body: t.OptionalBody(CommentRequest),
+    answers: { 202: t.emptyResponse('Canceled.') },
     errors: { 409: 'The run has ended already.', 422: 'The comment is too long or not text.' },
     needs: 'Permission to apply runs, or the user who created the run.',
   }),
   forceCancelRun: action('/runs/:run_id/actions/force-cancel', {
     summary: 'Kill a run that did not stop after it was canceled. The workspace may stay locked.',
     growsState: false,
-    body: OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('Canceled.') },
+    body: t.OptionalBody(CommentRequest),
+    answers: { 202: t.emptyResponse('Canceled.') },
     errors: {
       409: 'The run was not canceled, or `force-cancel-available-at` has not come.',
       422: 'The comment is too long or not text.',
@@ -334,8 +303,8 @@ export const runRoutes = routes('Runs', {
   forceExecuteRun: action('/runs/:run_id/actions/force-execute', {
     summary: 'Cancel or discard everything ahead of a pending run in its workspace.',
     growsState: false,
-    body: OptionalBody(CommentRequest),
-    answers: { 202: emptyResponse('The run is next.') },
+    body: t.OptionalBody(CommentRequest),
+    answers: { 202: t.emptyResponse('The run is next.') },
     errors: { 409: 'The run is not pending, or something ahead of it cannot be canceled.' },
     needs: 'Admin of the workspace.',
   }),

@@ -1,110 +1,106 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { add, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
-import { emptyResponse } from './answers.ts'
-import { ListOf, PathLink, ResourceOf, ToOne, ResourceWithId } from './json-api.ts'
-import { TAG_BINDINGS_MAX } from './limits.ts'
-import { UnprefixedId, PrefixedId, TagKey, TagValue } from './patterns.ts'
+import * as t from './json-api.ts'
+import { add, read, remove, update, routes } from './define.ts'
 
 const pair = {
-  key: TagKey(),
+  key: t.TagKey(),
   // A key may stand alone: an absent, null or empty value is shown as `""`, because
   // clients expect a string.
-  value: TagValue(),
+  value: t.TagValue(),
 }
 
 /** With `created-at`. Its `id` is additive there. */
-export const TagBinding = ResourceOf('TagBinding', 'tag-bindings', {
-  attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
+export const TagBinding = t.ResourceOf('TagBinding', 'tag-bindings', {
+  attributes: t.Object({ ...pair, 'created-at': t.Timestamp() }),
 })
-export type TagBinding = Infer<typeof TagBinding>
+export type TagBinding = t.Infer<typeof TagBinding>
 
 /** With `id`, without `created-at`. */
-export const ChangedTagBinding = ResourceOf('ChangedTagBinding', 'tag-bindings', {
-  attributes: Type.Object(pair),
+export const ChangedTagBinding = t.ResourceOf('ChangedTagBinding', 'tag-bindings', {
+  attributes: t.Object(pair),
 })
-export type ChangedTagBinding = Infer<typeof ChangedTagBinding>
+export type ChangedTagBinding = t.Infer<typeof ChangedTagBinding>
 
 /**
  * A binding as it takes effect. On a workspace the inherited ones, and only those, carry `links`
  * and the relationship that name the project.
  */
-export const EffectiveTagBinding = ResourceWithId('EffectiveTagBinding', 'effective-tag-bindings', {
-  id: UnprefixedId(),
-  // Both lists of a project have the same attributes.
-  attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
-  links: Type.Optional(Type.Object({ 'inherited-from': PathLink() })),
-  relationships: Type.Optional(Type.Object({ 'inherited-from': ToOne('projects') })),
-})
-export type EffectiveTagBinding = Infer<typeof EffectiveTagBinding>
+export const EffectiveTagBinding = t.ResourceWithId(
+  'EffectiveTagBinding',
+  'effective-tag-bindings',
+  {
+    id: t.UnprefixedId(),
+    // Both lists of a project have the same attributes.
+    attributes: t.Object({ ...pair, 'created-at': t.Timestamp() }),
+    links: t.Optional(t.Object({ 'inherited-from': t.PathLink() })),
+    relationships: t.Optional(t.Object({ 'inherited-from': t.ToOne('projects') })),
+  },
+)
+export type EffectiveTagBinding = t.Infer<typeof EffectiveTagBinding>
 
 /**
  * Never paged: there are at most ten. The list of a workspace also says whose bindings these are.
  */
-export const TagBindingList = Named('TagBindingList', {
-  data: Type.Array(TagBinding),
-  links: Type.Optional(Type.Object({ target: PathLink('Path of the workspace.') })),
+export const TagBindingList = t.Named('TagBindingList', {
+  data: t.Array(TagBinding),
+  links: t.Optional(t.Object({ target: t.PathLink('Path of the workspace.') })),
 })
-export type TagBindingList = Infer<typeof TagBindingList>
+export type TagBindingList = t.Infer<typeof TagBindingList>
 
-export const ChangedTagBindingList = ListOf(ChangedTagBinding)
+export const ChangedTagBindingList = t.ListOf(ChangedTagBinding)
 
-export const EffectiveTagBindingList = ListOf(EffectiveTagBinding)
+export const EffectiveTagBindingList = t.ListOf(EffectiveTagBinding)
 
 /** A binding in a request: made in passing, so it has attributes and no id. */
-export const NewTagBinding = Named('NewTagBinding', {
-  type: Type.Literal('tag-bindings'),
-  attributes: Type.Object({ key: TagKey(), value: Type.Optional(Nullable(TagValue())) }),
+export const NewTagBinding = t.Named('NewTagBinding', {
+  type: t.Literal('tag-bindings'),
+  attributes: t.Object({ key: t.TagKey(), value: t.Optional(t.Nullable(t.TagValue())) }),
 })
-export type NewTagBinding = Infer<typeof NewTagBinding>
+export type NewTagBinding = t.Infer<typeof NewTagBinding>
 
 const tooMany = {
-  'x-refusals': { maxItems: `cannot exceed ${TAG_BINDINGS_MAX} bindings per resource` },
+  'x-refusals': { maxItems: `cannot exceed ${t.TAG_BINDINGS_MAX} bindings per resource` },
 }
 
 /**
  * `relationships.tag-bindings` of a create or update request: the whole new set; `[]` removes all.
  */
 export function NewTagBindings() {
-  return Type.Object({
-    data: Type.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
-  })
+  return t.Object({ data: t.Array(NewTagBinding, { maxItems: t.TAG_BINDINGS_MAX, ...tooMany }) })
 }
 
 /** A flat tag: a key that stands alone. */
-const FlatTag = Type.Object({
-  type: Type.Optional(Type.String()),
-  id: Type.Optional(Type.String()),
-  attributes: Type.Object({ name: TagKey() }),
+const FlatTag = t.Object({
+  type: t.Optional(t.String()),
+  id: t.Optional(t.String()),
+  attributes: t.Object({ name: t.TagKey() }),
 })
 
 /** `relationships.tags` of a request that creates: bindings without values. */
 export function NewTags() {
-  return Type.Object({ data: Type.Array(FlatTag, { maxItems: TAG_BINDINGS_MAX, ...tooMany }) })
+  return t.Object({ data: t.Array(FlatTag, { maxItems: t.TAG_BINDINGS_MAX, ...tooMany }) })
 }
 
 /** A key-only binding in the form of clients that know no values. */
-export const WorkspaceTag = ResourceWithId('WorkspaceTag', 'tags', {
-  id: PrefixedId('tag-bindings'),
-  attributes: Type.Object({ name: TagKey() }),
+export const WorkspaceTag = t.ResourceWithId('WorkspaceTag', 'tags', {
+  id: t.PrefixedId('tag-bindings'),
+  attributes: t.Object({ name: t.TagKey() }),
 })
-export type WorkspaceTag = Infer<typeof WorkspaceTag>
+export type WorkspaceTag = t.Infer<typeof WorkspaceTag>
 
-export const WorkspaceTagList = ListOf(WorkspaceTag)
+export const WorkspaceTagList = t.ListOf(WorkspaceTag)
 
-export const WorkspaceTagsRequest = Named('WorkspaceTagsRequest', {
-  data: Type.Array(FlatTag, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+export const WorkspaceTagsRequest = t.Named('WorkspaceTagsRequest', {
+  data: t.Array(FlatTag, { minItems: 1, maxItems: t.TAG_BINDINGS_MAX, ...tooMany }),
 })
 
 /** Never removes one, so an empty list makes no sense. */
-export const TagBindingsChangeRequest = Named('TagBindingsChangeRequest', {
-  data: Type.Array(NewTagBinding, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+export const TagBindingsChangeRequest = t.Named('TagBindingsChangeRequest', {
+  data: t.Array(NewTagBinding, { minItems: 1, maxItems: t.TAG_BINDINGS_MAX, ...tooMany }),
 })
 
 /** Replaces all bindings; an empty list removes them (the alias paths). */
-export const TagBindingsReplaceRequest = Named('TagBindingsReplaceRequest', {
-  data: Type.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+export const TagBindingsReplaceRequest = t.Named('TagBindingsReplaceRequest', {
+  data: t.Array(NewTagBinding, { maxItems: t.TAG_BINDINGS_MAX, ...tooMany }),
 })
 
 const brokenTag =
@@ -149,7 +145,7 @@ const projectTagRoutes = routes('Tag bindings', {
   replaceProjectTagBindings: update('/projects/:project_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a project.',
     body: TagBindingsReplaceRequest,
-    answers: { 204: emptyResponse('Replaced.') },
+    answers: { 204: t.emptyResponse('Replaced.') },
     errors: { 422: brokenTag },
     needs: tagsProject,
   }),
@@ -212,7 +208,7 @@ const workspaceTagRoutes = routes('Tag bindings', {
   replaceWorkspaceTagBindings: update('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a workspace.',
     body: TagBindingsReplaceRequest,
-    answers: { 204: emptyResponse('Replaced.') },
+    answers: { 204: t.emptyResponse('Replaced.') },
     errors: { 422: brokenTag },
     needs: tagsWorkspace,
   }),

@@ -1,9 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { create, list, read, remove, update } from './define.ts'
-import type { Infer } from '../schema.ts'
-import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
-import { fieldsQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { create, list, read, remove, update, routes } from './define.ts'
 
 /** Each fixed level is a set of permissions; `custom` sets every permission separately. */
 export const PROJECT_ACCESS_LEVELS = ['read', 'write', 'maintain', 'admin', 'custom'] as const
@@ -24,112 +20,94 @@ export const ACCESS_VALUES = {
 } as const
 
 const projectAccess = {
-  settings: OneOf(ACCESS_VALUES.settings),
-  teams: OneOf(ACCESS_VALUES.teams),
-  'variable-sets': OneOf(ACCESS_VALUES['variable-sets']),
+  settings: t.OneOf(ACCESS_VALUES.settings),
+  teams: t.OneOf(ACCESS_VALUES.teams),
+  'variable-sets': t.OneOf(ACCESS_VALUES['variable-sets']),
 }
 
 const workspaceValues = {
-  runs: OneOf(ACCESS_VALUES.runs),
-  variables: OneOf(ACCESS_VALUES.variables),
-  'state-versions': OneOf(ACCESS_VALUES['state-versions']),
-  'policy-mocks': OneOf(ACCESS_VALUES['policy-mocks']),
-  'run-tasks': Type.Boolean(),
-  'policy-overrides': Type.Boolean(),
+  runs: t.OneOf(ACCESS_VALUES.runs),
+  variables: t.OneOf(ACCESS_VALUES.variables),
+  'state-versions': t.OneOf(ACCESS_VALUES['state-versions']),
+  'policy-mocks': t.OneOf(ACCESS_VALUES['policy-mocks']),
+  'run-tasks': t.Boolean(),
+  'policy-overrides': t.Boolean(),
 }
 
 const workspaceAccess = {
   ...workspaceValues,
-  create: Type.Boolean(),
-  locking: Type.Boolean(),
-  delete: Type.Boolean(),
-  move: Type.Boolean(),
+  create: t.Boolean(),
+  locking: t.Boolean(),
+  delete: t.Boolean(),
+  move: t.Boolean(),
 }
 
-const team = ToOne('teams')
+const team = t.ToOne('teams')
 
 /** Access of a team to a project. Both objects contain the effective values at every level. */
-export const TeamProjectAccess = ResourceOf('TeamProjectAccess', 'team-projects', {
-  attributes: Type.Object({
-    access: OneOf(PROJECT_ACCESS_LEVELS),
-    'project-access': Type.Object(projectAccess),
-    'workspace-access': Type.Object(workspaceAccess),
+export const TeamProjectAccess = t.ResourceOf('TeamProjectAccess', 'team-projects', {
+  attributes: t.Object({
+    access: t.OneOf(PROJECT_ACCESS_LEVELS),
+    'project-access': t.Object(projectAccess),
+    'workspace-access': t.Object(workspaceAccess),
   }),
-  relationships: Type.Object({ team, project: ToOne('projects') }),
-  links: SelfLink(),
+  relationships: t.Object({ team, project: t.ToOne('projects') }),
+  links: t.SelfLink(),
 })
-export type TeamProjectAccess = Infer<typeof TeamProjectAccess>
-
-export const TeamProjectAccessDocument = DocumentOf(TeamProjectAccess)
-
-export const TeamProjectAccessPage = PageOf(TeamProjectAccess)
+export type TeamProjectAccess = t.Infer<typeof TeamProjectAccess>
 
 /** Writable only with `access: custom`; rejected with a fixed level. */
 const customProjectAccess = {
-  'project-access': Type.Optional(Type.Partial(Type.Object(projectAccess))),
-  'workspace-access': Type.Optional(Type.Partial(Type.Object(workspaceAccess))),
+  'project-access': t.Optional(t.Partial(t.Object(projectAccess))),
+  'workspace-access': t.Optional(t.Partial(t.Object(workspaceAccess))),
 }
 
-export const TeamProjectAccessCreateRequest = RequestOf(
+export const TeamProjectAccessCreateRequest = t.RequestOf(
   'TeamProjectAccessCreateRequest',
   'team-projects',
   {
-    attributes: Type.Object({ access: OneOf(PROJECT_ACCESS_LEVELS), ...customProjectAccess }),
-    relationships: Type.Object({ team, project: ToOne('projects') }),
+    attributes: t.Object({ access: t.OneOf(PROJECT_ACCESS_LEVELS), ...customProjectAccess }),
+    relationships: t.Object({ team, project: t.ToOne('projects') }),
   },
 )
-export type TeamProjectAccessCreateRequest = Infer<typeof TeamProjectAccessCreateRequest>
+export type TeamProjectAccessCreateRequest = t.Infer<typeof TeamProjectAccessCreateRequest>
 
-export const TeamProjectAccessUpdateRequest = RequestOf(
+export const TeamProjectAccessUpdateRequest = t.UpdateRequestOf(
   'TeamProjectAccessUpdateRequest',
   'team-projects',
-  {
-    attributes: Type.Optional(
-      Type.Object({ access: Type.Optional(OneOf(PROJECT_ACCESS_LEVELS)), ...customProjectAccess }),
-    ),
-  },
+  { access: t.OneOf(PROJECT_ACCESS_LEVELS), ...customProjectAccess },
 )
-export type TeamProjectAccessUpdateRequest = Infer<typeof TeamProjectAccessUpdateRequest>
+export type TeamProjectAccessUpdateRequest = t.Infer<typeof TeamProjectAccessUpdateRequest>
 
-const customWorkspaceAccess = { ...workspaceValues, 'workspace-locking': Type.Boolean() }
+const customWorkspaceAccess = { ...workspaceValues, 'workspace-locking': t.Boolean() }
 
 /** Access of a team to one workspace, in addition to its project access. */
-export const TeamWorkspaceAccess = ResourceOf('TeamWorkspaceAccess', 'team-workspaces', {
-  attributes: Type.Object({ access: OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
-  relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
-  links: SelfLink(),
+export const TeamWorkspaceAccess = t.ResourceOf('TeamWorkspaceAccess', 'team-workspaces', {
+  attributes: t.Object({ access: t.OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
+  relationships: t.Object({ team, workspace: t.ToOne('workspaces') }),
+  links: t.SelfLink(),
 })
-export type TeamWorkspaceAccess = Infer<typeof TeamWorkspaceAccess>
+export type TeamWorkspaceAccess = t.Infer<typeof TeamWorkspaceAccess>
 
-export const TeamWorkspaceAccessDocument = DocumentOf(TeamWorkspaceAccess)
-
-export const TeamWorkspaceAccessPage = PageOf(TeamWorkspaceAccess)
-
-export const TeamWorkspaceAccessCreateRequest = RequestOf(
+export const TeamWorkspaceAccessCreateRequest = t.RequestOf(
   'TeamWorkspaceAccessCreateRequest',
   'team-workspaces',
   {
-    attributes: Type.Object({
-      access: OneOf(WORKSPACE_ACCESS_LEVELS),
-      ...Type.Partial(Type.Object(customWorkspaceAccess)).properties,
+    attributes: t.Object({
+      access: t.OneOf(WORKSPACE_ACCESS_LEVELS),
+      ...t.Partial(t.Object(customWorkspaceAccess)).properties,
     }),
-    relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
+    relationships: t.Object({ team, workspace: t.ToOne('workspaces') }),
   },
 )
-export type TeamWorkspaceAccessCreateRequest = Infer<typeof TeamWorkspaceAccessCreateRequest>
+export type TeamWorkspaceAccessCreateRequest = t.Infer<typeof TeamWorkspaceAccessCreateRequest>
 
-export const TeamWorkspaceAccessUpdateRequest = RequestOf(
+export const TeamWorkspaceAccessUpdateRequest = t.UpdateRequestOf(
   'TeamWorkspaceAccessUpdateRequest',
   'team-workspaces',
-  {
-    attributes: Type.Optional(
-      Type.Partial(
-        Type.Object({ access: OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
-      ),
-    ),
-  },
+  { access: t.OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess },
 )
-export type TeamWorkspaceAccessUpdateRequest = Infer<typeof TeamWorkspaceAccessUpdateRequest>
+export type TeamWorkspaceAccessUpdateRequest = t.Infer<typeof TeamWorkspaceAccessUpdateRequest>
 
 const brokenAccess =
   'The team has an access already, a value is unknown, or a value is read-only at a fixed level.'
@@ -140,8 +118,8 @@ const noProjectAccess = 'Access not found, or the caller may not manage the team
 const projectAccessRoutes = routes('Team access', {
   listTeamProjectAccesses: list('/team-projects', {
     summary: 'List the team accesses of a project.',
-    query: { 'filter[project][id]': Type.String(), ...fieldsQuery('team-projects') },
-    returns: TeamProjectAccessPage,
+    query: { 'filter[project][id]': t.String() },
+    returns: TeamProjectAccess,
     errors: {
       404: 'Project not found, or the caller may not read its teams.',
       422: '`filter[project][id]` is missing.',
@@ -151,7 +129,7 @@ const projectAccessRoutes = routes('Team access', {
   createTeamProjectAccess: create('/team-projects', {
     summary: 'Give a team access to a project.',
     body: TeamProjectAccessCreateRequest,
-    returns: TeamProjectAccessDocument,
+    returns: TeamProjectAccess,
     result: 'Given.',
     errors: {
       404: 'Team or project not found, or the caller may not manage the teams of the project.',
@@ -161,15 +139,14 @@ const projectAccessRoutes = routes('Team access', {
   }),
   readTeamProjectAccess: read('/team-projects/:team_project_id', {
     summary: 'Show the access of a team to a project.',
-    query: fieldsQuery('team-projects'),
-    returns: TeamProjectAccessDocument,
+    returns: TeamProjectAccess,
     errors: { 404: 'Access not found, or the caller may not read the teams of the project.' },
     needs: 'Permission to read the teams of the project.',
   }),
   updateTeamProjectAccess: update('/team-projects/:team_project_id', {
     summary: 'Change the access of a team to a project.',
     body: TeamProjectAccessUpdateRequest,
-    returns: TeamProjectAccessDocument,
+    returns: TeamProjectAccess,
     errors: { 404: noProjectAccess, 422: brokenAccess },
     needs: managesProject,
   }),
@@ -187,11 +164,10 @@ const workspaceAccessRoutes = routes('Team access', {
   listTeamWorkspaceAccesses: list('/team-workspaces', {
     summary: 'List the team accesses of a workspace.',
     query: {
-      'filter[workspace][id]': Type.String(),
-      'filter[team][id]': Type.Optional(Type.String()),
-      ...fieldsQuery('team-workspaces'),
+      'filter[workspace][id]': t.String(),
+      'filter[team][id]': t.Optional(t.String()),
     },
-    returns: TeamWorkspaceAccessPage,
+    returns: TeamWorkspaceAccess,
     errors: {
       404: 'Workspace not found, or not visible to the caller.',
       422: '`filter[workspace][id]` is missing.',
@@ -201,7 +177,7 @@ const workspaceAccessRoutes = routes('Team access', {
   createTeamWorkspaceAccess: create('/team-workspaces', {
     summary: 'Give a team access to a workspace.',
     body: TeamWorkspaceAccessCreateRequest,
-    returns: TeamWorkspaceAccessDocument,
+    returns: TeamWorkspaceAccess,
     result: 'Given.',
     errors: {
       404: 'Team or workspace not found, or the caller has no admin access to the workspace.',
@@ -211,15 +187,14 @@ const workspaceAccessRoutes = routes('Team access', {
   }),
   readTeamWorkspaceAccess: read('/team-workspaces/:team_workspace_id', {
     summary: 'Show the access of a team to a workspace.',
-    query: fieldsQuery('team-workspaces'),
-    returns: TeamWorkspaceAccessDocument,
+    returns: TeamWorkspaceAccess,
     errors: { 404: 'Access not found, or the workspace is not visible to the caller.' },
     needs: 'Read access to the workspace.',
   }),
   updateTeamWorkspaceAccess: update('/team-workspaces/:team_workspace_id', {
     summary: 'Change the access of a team to a workspace.',
     body: TeamWorkspaceAccessUpdateRequest,
-    returns: TeamWorkspaceAccessDocument,
+    returns: TeamWorkspaceAccess,
     errors: { 404: noWorkspaceAccess, 422: brokenAccess },
     needs: managesWorkspace,
   }),

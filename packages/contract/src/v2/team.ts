@@ -1,23 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { add, create, list, read, remove, update } from './define.ts'
-import type { Infer } from '../schema.ts'
-import {
-  DocumentOf,
-  Flags,
-  LinkedOnly,
-  MembersRequestOf,
-  OneOf,
-  OptionalFlags,
-  PageOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToMany,
-  ToOne,
-} from './json-api.ts'
-import { TeamName } from './patterns.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { add, create, list, read, remove, update, routes } from './define.ts'
 
 export const TEAM_VISIBILITIES = ['secret', 'organization'] as const
 export const TEAM_INCLUDES = ['users', 'organization_memberships'] as const
@@ -53,54 +35,52 @@ export const TEAM_PERMISSIONS = [
   'can-view-api-token',
 ] as const
 
-export const Team = ResourceOf('Team', 'teams', {
-  attributes: Type.Object({
-    name: TeamName('Unique in the organization, case ignored.'),
-    visibility: OneOf(TEAM_VISIBILITIES),
-    'users-count': Type.Integer({ minimum: 0 }),
-    'allow-member-token-management': Type.Boolean(),
-    'organization-access': Flags(ORGANIZATION_ACCESS),
-    permissions: Flags(TEAM_PERMISSIONS),
+export const Team = t.ResourceOf('Team', 'teams', {
+  attributes: t.Object({
+    name: t.TeamName('Unique in the organization, case ignored.'),
+    visibility: t.OneOf(TEAM_VISIBILITIES),
+    'users-count': t.Integer({ minimum: 0 }),
+    'allow-member-token-management': t.Boolean(),
+    'organization-access': t.Flags(ORGANIZATION_ACCESS),
+    permissions: t.Flags(TEAM_PERMISSIONS),
   }),
-  relationships: Type.Object({
-    organization: ToOne('organizations'),
-    users: ToMany('users'),
-    'organization-memberships': ToMany('organization-memberships'),
-    'authentication-token': LinkedOnly(),
+  relationships: t.Object({
+    organization: t.ToOne('organizations'),
+    users: t.ToMany('users'),
+    'organization-memberships': t.ToMany('organization-memberships'),
+    'authentication-token': t.LinkedOnly(),
   }),
-  links: SelfLink(),
+  links: t.SelfLink(),
 })
-export type Team = Infer<typeof Team>
+export type Team = t.Infer<typeof Team>
 
-export const TeamDocument = DocumentOf(Team)
-export type TeamDocument = Infer<typeof TeamDocument>
+export const TeamDocument = t.DocumentOf(Team)
+export type TeamDocument = t.Infer<typeof TeamDocument>
 
-export const TeamPage = PageOf(Team)
-export type TeamPage = Infer<typeof TeamPage>
+export type TeamPage = t.Page<typeof Team>
 
 const writable = {
-  visibility: Type.Optional(OneOf(TEAM_VISIBILITIES, '`secret` for a new team when omitted.')),
-  'allow-member-token-management': Type.Optional(Type.Boolean()),
+  visibility: t.Optional(t.OneOf(TEAM_VISIBILITIES, '`secret` for a new team when omitted.')),
+  'allow-member-token-management': t.Optional(t.Boolean()),
   // Merged by key: omitted permissions are unchanged, or false for a new team.
-  'organization-access': Type.Optional(OptionalFlags(ORGANIZATION_ACCESS)),
+  'organization-access': t.Optional(t.OptionalFlags(ORGANIZATION_ACCESS)),
 }
 
-export const TeamCreateRequest = RequestOf('TeamCreateRequest', 'teams', {
-  attributes: Type.Object({ name: TeamName('Unique in the organization.'), ...writable }),
+export const TeamCreateRequest = t.RequestOf('TeamCreateRequest', 'teams', {
+  attributes: t.Object({ name: t.TeamName('Unique in the organization.'), ...writable }),
 })
-export type TeamCreateRequest = Infer<typeof TeamCreateRequest>
+export type TeamCreateRequest = t.Infer<typeof TeamCreateRequest>
 
-export const TeamUpdateRequest = RequestOf('TeamUpdateRequest', 'teams', {
-  attributes: Type.Optional(
-    Type.Object({ name: Type.Optional(TeamName('Unique in the organization.')), ...writable }),
-  ),
+export const TeamUpdateRequest = t.UpdateRequestOf('TeamUpdateRequest', 'teams', {
+  name: t.TeamName('Unique in the organization.'),
+  ...writable,
 })
-export type TeamUpdateRequest = Infer<typeof TeamUpdateRequest>
+export type TeamUpdateRequest = t.Infer<typeof TeamUpdateRequest>
 
 /** The id of a user may be its username or its user id. */
-export const TeamUsersRequest = MembersRequestOf('TeamUsersRequest', 'users')
+export const TeamUsersRequest = t.MembersRequestOf('TeamUsersRequest', 'users')
 
-export const TeamMembershipsRequest = MembersRequestOf(
+export const TeamMembershipsRequest = t.MembersRequestOf(
   'TeamMembershipsRequest',
   'organization-memberships',
 )
@@ -116,31 +96,30 @@ export const teamRoutes = routes('Teams', {
   listTeams: list('/organizations/:organization_name/teams', {
     summary: 'List visible teams and the secret teams of the caller: owners first, then by name.',
     query: {
-      q: Type.Optional(Type.String({ description: 'Part of the name, case ignored.' })),
-      'filter[names]': Type.Optional(Type.String({ description: 'Comma-separated whole names.' })),
-      ...includeQuery(TEAM_INCLUDES),
-      ...fieldsQuery('teams'),
+      q: t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
+      'filter[names]': t.Optional(t.String({ description: 'Comma-separated whole names.' })),
+      ...t.includeQuery(TEAM_INCLUDES),
     },
-    returns: TeamPage,
+    returns: Team,
     needs: 'Any member of the organization; the list holds what the caller may see.',
   }),
   createTeam: create('/organizations/:organization_name/teams', {
     summary: 'Create a team.',
     body: TeamCreateRequest,
-    returns: TeamDocument,
+    returns: Team,
     errors: { 422: brokenRule },
     needs: managers,
   }),
   readTeam: read('/teams/:team_id', {
     summary: 'Show a team.',
-    query: { ...includeQuery(TEAM_INCLUDES), ...fieldsQuery('teams') },
-    returns: TeamDocument,
+    query: t.includeQuery(TEAM_INCLUDES),
+    returns: Team,
     needs: 'Any member of the organization; a secret team only for its members and managers.',
   }),
   updateTeam: update('/teams/:team_id', {
     summary: 'Change a team. Organization access is merged key by key.',
     body: TeamUpdateRequest,
-    returns: TeamDocument,
+    returns: Team,
     errors: { 422: `${brokenRule} Name and access of the owners team cannot be changed.` },
     needs: `${managers} Organization access needs Manage organization access.`,
   }),

@@ -1,19 +1,6 @@
-import { Type, type TSchema } from 'typebox'
-import { routes } from '../route.ts'
-import { create, list, read, remove } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
-import { jsonResponse } from './answers.ts'
-import {
-  DocumentOf,
-  OneOf,
-  OptionalBody,
-  PageOf,
-  PageOnRequestOf,
-  ResourceOf,
-  ToOne,
-} from './json-api.ts'
-import { LINE_LENGTH_MAX } from './limits.ts'
-import { fieldsQuery } from './query.ts'
+import type { TSchema } from 'typebox'
+import * as t from './json-api.ts'
+import { create, list, read, remove, routes } from './define.ts'
 
 /** Besides its main token an organization has one that only reads the audit trail. */
 export const ORGANIZATION_TOKEN_KINDS = ['audit-trails'] as const
@@ -28,78 +15,73 @@ export const TEAM_TOKEN_SORTS = [
 
 function tokenMembers<S extends TSchema>(token: S) {
   return {
-    attributes: Type.Object({
-      'created-at': Timestamp(),
-      'last-used-at': Nullable(Timestamp('Exact to the minute.')),
-      description: Nullable(Type.String()),
+    attributes: t.Object({
+      'created-at': t.Timestamp(),
+      'last-used-at': t.Nullable(t.Timestamp('Exact to the minute.')),
+      description: t.Nullable(t.String()),
       token,
-      'expired-at': Nullable(Timestamp('Null: never.')),
+      'expired-at': t.Nullable(t.Timestamp('Null: never.')),
     }),
-    relationships: Type.Object({
-      'created-by': ToOne('users'),
-      team: Type.Optional(ToOne('teams')),
-    }),
+    relationships: t.Object({ 'created-by': t.ToOne('users'), team: t.Optional(t.ToOne('teams')) }),
   }
 }
 
 /** A token after its creation: the secret is never shown again. */
-export const AuthenticationToken = ResourceOf(
+export const AuthenticationToken = t.ResourceOf(
   'AuthenticationToken',
   'authentication-tokens',
-  tokenMembers(Type.Null()),
+  tokenMembers(t.Null()),
 )
-export type AuthenticationToken = Infer<typeof AuthenticationToken>
+export type AuthenticationToken = t.Infer<typeof AuthenticationToken>
 
 /** The answer to create, the only one with the secret. */
-export const CreatedAuthenticationToken = ResourceOf(
+export const CreatedAuthenticationToken = t.ResourceOf(
   'CreatedAuthenticationToken',
   'authentication-tokens',
-  tokenMembers(Type.String({ minLength: 1 })),
+  tokenMembers(t.String({ minLength: 1 })),
 )
-export type CreatedAuthenticationToken = Infer<typeof CreatedAuthenticationToken>
+export type CreatedAuthenticationToken = t.Infer<typeof CreatedAuthenticationToken>
 
-export const AuthenticationTokenDocument = DocumentOf(AuthenticationToken)
+export const AuthenticationTokenDocument = t.DocumentOf(AuthenticationToken)
 
-export const CreatedAuthenticationTokenDocument = DocumentOf(CreatedAuthenticationToken)
-export type CreatedAuthenticationTokenDocument = Infer<typeof CreatedAuthenticationTokenDocument>
-
-export const AuthenticationTokenPage = PageOf(AuthenticationToken)
+export const CreatedAuthenticationTokenDocument = t.DocumentOf(CreatedAuthenticationToken)
+export type CreatedAuthenticationTokenDocument = t.Infer<typeof CreatedAuthenticationTokenDocument>
 
 /** Tokens of a user: paged only when a page is asked for. */
-export const UserTokenPage = PageOnRequestOf(AuthenticationToken, 'UserTokenPage')
+export const UserTokenPage = t.PageOnRequestOf(AuthenticationToken, 'UserTokenPage')
 
 /**
  * Clients spell the type in the singular, send it empty or leave it out; older ones send no body
  * at all.
  */
-export const AuthenticationTokenRequest = Named('AuthenticationTokenRequest', {
-  data: Type.Object({
-    type: Type.Optional(OneOf(['authentication-tokens', 'authentication-token', ''])),
-    attributes: Type.Optional(
-      Type.Object({
-        description: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
-        'expired-at': Type.Optional(
-          Nullable(
-            Timestamp('Null or absent: in two years for teams and organizations, never for users.'),
+export const AuthenticationTokenRequest = t.Named('AuthenticationTokenRequest', {
+  data: t.Object({
+    type: t.Optional(t.OneOf(['authentication-tokens', 'authentication-token', ''])),
+    attributes: t.Optional(
+      t.Object({
+        description: t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX }))),
+        'expired-at': t.Optional(
+          t.Nullable(
+            t.Timestamp(
+              'Null or absent: in two years for teams and organizations, never for users.',
+            ),
           ),
         ),
       }),
     ),
   }),
 })
-export type AuthenticationTokenRequest = Infer<typeof AuthenticationTokenRequest>
+export type AuthenticationTokenRequest = t.Infer<typeof AuthenticationTokenRequest>
 
-const createdToken = jsonResponse(
+const createdToken = t.jsonResponse(
   'Created; the secret is shown this once.',
   CreatedAuthenticationTokenDocument,
 )
-const shownToken = jsonResponse('The token without its secret.', AuthenticationTokenDocument)
+const shownToken = t.jsonResponse('The token without its secret.', AuthenticationTokenDocument)
 const badExpiry = 'The expiry lies in the past.'
 
 const ofOrganization = {
-  query: {
-    token: Type.Optional(OneOf(ORGANIZATION_TOKEN_KINDS, 'The main token when omitted.')),
-  },
+  query: { token: t.Optional(t.OneOf(ORGANIZATION_TOKEN_KINDS, 'The main token when omitted.')) },
   needs: 'Owners team, owners team token, or the organization token.',
 } as const
 const noOrganizationToken = 'Organization or token not found, or the caller may not manage it.'
@@ -114,7 +96,7 @@ const organizationTokenRoutes = routes('Tokens', {
   createOrganizationToken: create('/organizations/:organization_name/authentication-token', {
     summary: 'Create the token of an organization; an existing one is revoked.',
     ...ofOrganization,
-    body: OptionalBody(AuthenticationTokenRequest),
+    body: t.OptionalBody(AuthenticationTokenRequest),
     answers: { 201: createdToken },
     errors: { 404: noOrganizationToken, 422: badExpiry },
   }),
@@ -148,7 +130,7 @@ const teamTokenRoutes = routes('Tokens', {
   createSingleTeamToken: create('/teams/:team_id/authentication-token', {
     summary: 'Create the token of a team that has no description; an existing one is revoked.',
     needs,
-    body: OptionalBody(AuthenticationTokenRequest),
+    body: t.OptionalBody(AuthenticationTokenRequest),
     answers: { 201: createdToken },
     errors: { 404: noTeamToken, 422: badExpiry },
   }),
@@ -160,11 +142,10 @@ const teamTokenRoutes = routes('Tokens', {
   listTeamTokens: list('/organizations/:organization_name/team-tokens', {
     summary: 'List the tokens of all teams of an organization that the caller may manage.',
     query: {
-      q: Type.Optional(Type.String({ description: 'Part of the team name, case ignored.' })),
-      sort: Type.Optional(OneOf(TEAM_TOKEN_SORTS)),
-      ...fieldsQuery('authentication-tokens'),
+      q: t.Optional(t.String({ description: 'Part of the team name, case ignored.' })),
+      sort: t.Optional(t.OneOf(TEAM_TOKEN_SORTS)),
     },
-    returns: AuthenticationTokenPage,
+    returns: AuthenticationToken,
     needs: needs,
   }),
 })
@@ -172,7 +153,7 @@ const teamTokenRoutes = routes('Tokens', {
 const userTokenRoutes = routes('Tokens', {
   listUserTokens: list('/users/:user_id/authentication-tokens', {
     summary: 'List the tokens of a user; empty for anyone but the user itself.',
-    query: { ...fieldsQuery('authentication-tokens') },
+    query: { ...t.fieldsQuery('authentication-tokens') },
     returns: UserTokenPage,
     result: 'Tokens without their secrets.',
     errors: { 404: 'User not found.' },
@@ -187,7 +168,7 @@ const userTokenRoutes = routes('Tokens', {
   }),
   readAuthenticationToken: read('/authentication-tokens/:token_id', {
     summary: 'Show a token of any kind, without its secret.',
-    query: fieldsQuery('authentication-tokens'),
+    query: t.fieldsQuery('authentication-tokens'),
     answers: { 200: shownToken },
     needs: 'Permission to manage the token.',
   }),

@@ -1,23 +1,5 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { Nullable, Timestamp, type Infer } from '../schema.ts'
-import { add, create, list, read, remove, update } from './define.ts'
-import {
-  AnyIdentifier,
-  DocumentOf,
-  ListOf,
-  MembersRequestOf,
-  NewMembers,
-  PageOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToMany,
-  ToOne,
-} from './json-api.ts'
-import { DESCRIPTION_LENGTH_MAX, VARIABLES_MAX } from './limits.ts'
-import { TeamName } from './patterns.ts'
-import { fieldsQuery, includeQuery } from './query.ts'
+import * as t from './json-api.ts'
+import { add, create, list, read, remove, update, routes } from './define.ts'
 import {
   NEW_VARIABLE,
   VARIABLE_ATTRIBUTES,
@@ -28,93 +10,88 @@ import {
 export const VARIABLE_SET_INCLUDES = ['workspaces', 'projects', 'vars'] as const
 
 /** Variables that the runs of several workspaces get. */
-export const VariableSet = ResourceOf('VariableSet', 'varsets', {
-  attributes: Type.Object({
-    name: TeamName('Unique among the sets of its parent, case ignored.'),
-    description: Nullable(Type.String()),
-    global: Type.Boolean({ description: 'Applies to every workspace of the organization.' }),
-    priority: Type.Boolean({
+export const VariableSet = t.ResourceOf('VariableSet', 'varsets', {
+  attributes: t.Object({
+    name: t.TeamName('Unique among the sets of its parent, case ignored.'),
+    description: t.Nullable(t.String()),
+    global: t.Boolean({ description: 'Applies to every workspace of the organization.' }),
+    priority: t.Boolean({
       description: 'Its values win over those of runs, workspaces and other sets.',
     }),
-    'var-count': Type.Integer({ minimum: 0 }),
-    'workspace-count': Type.Integer({ minimum: 0 }),
-    'project-count': Type.Integer({ minimum: 0 }),
-    'created-at': Timestamp(),
-    'updated-at': Timestamp(),
+    'var-count': t.Integer({ minimum: 0 }),
+    'workspace-count': t.Integer({ minimum: 0 }),
+    'project-count': t.Integer({ minimum: 0 }),
+    'created-at': t.Timestamp(),
+    'updated-at': t.Timestamp(),
   }),
-  relationships: Type.Object({
-    organization: ToOne('organizations'),
-    parent: Type.Object({ data: AnyIdentifier(['organizations', 'projects']) }),
-    vars: ToMany('vars'),
-    workspaces: ToMany('workspaces'),
-    projects: ToMany('projects'),
+  relationships: t.Object({
+    organization: t.ToOne('organizations'),
+    parent: t.Object({ data: t.AnyIdentifier(['organizations', 'projects']) }),
+    vars: t.ToMany('vars'),
+    workspaces: t.ToMany('workspaces'),
+    projects: t.ToMany('projects'),
   }),
-  links: SelfLink(),
+  links: t.SelfLink(),
 })
-export type VariableSet = Infer<typeof VariableSet>
-
-export const VariableSetDocument = DocumentOf(VariableSet)
-export const VariableSetPage = PageOf(VariableSet)
+export type VariableSet = t.Infer<typeof VariableSet>
 
 const writable = {
-  description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
-  global: Type.Optional(Type.Boolean()),
-  priority: Type.Optional(Type.Boolean()),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
+  global: t.Optional(t.Boolean()),
+  priority: t.Optional(t.Boolean()),
 }
 
 const attachments = {
-  workspaces: Type.Optional(NewMembers('workspaces')),
-  projects: Type.Optional(NewMembers('projects')),
+  workspaces: t.Optional(t.NewMembers('workspaces')),
+  projects: t.Optional(t.NewMembers('projects')),
 }
 
 /** A parent that is a project owns the set, which then applies only inside of the project. */
-export const VariableSetCreateRequest = RequestOf('VariableSetCreateRequest', 'varsets', {
-  attributes: Type.Object({ name: TeamName('Unique among the sets of its parent.'), ...writable }),
-  relationships: Type.Optional(
-    Type.Object({
-      parent: Type.Optional(Type.Object({ data: AnyIdentifier(['organizations', 'projects']) })),
+export const VariableSetCreateRequest = t.RequestOf('VariableSetCreateRequest', 'varsets', {
+  attributes: t.Object({ name: t.TeamName('Unique among the sets of its parent.'), ...writable }),
+  relationships: t.Optional(
+    t.Object({
+      parent: t.Optional(t.Object({ data: t.AnyIdentifier(['organizations', 'projects']) })),
       ...attachments,
-      vars: Type.Optional(
-        Type.Object({
-          data: Type.Array(
-            Type.Object({ type: Type.Literal('vars'), attributes: Type.Object(NEW_VARIABLE) }),
-            { maxItems: VARIABLES_MAX },
-          ),
+      vars: t.Optional(
+        t.Object({
+          data: t.Array(t.Object({ type: t.Literal('vars'), attributes: t.Object(NEW_VARIABLE) }), {
+            maxItems: t.VARIABLES_MAX,
+          }),
         }),
       ),
     }),
   ),
 })
-export type VariableSetCreateRequest = Infer<typeof VariableSetCreateRequest>
+export type VariableSetCreateRequest = t.Infer<typeof VariableSetCreateRequest>
 
 /** Each relationship that is present is replaced as a whole; `[]` clears it. */
-export const VariableSetUpdateRequest = RequestOf('VariableSetUpdateRequest', 'varsets', {
-  attributes: Type.Optional(
-    Type.Object({
-      name: Type.Optional(TeamName('Unique among the sets of its parent.')),
-      ...writable,
-    }),
+export const VariableSetUpdateRequest = t.RequestOf('VariableSetUpdateRequest', 'varsets', {
+  attributes: t.Optional(
+    t.Object({ name: t.Optional(t.TeamName('Unique among the sets of its parent.')), ...writable }),
   ),
-  relationships: Type.Optional(Type.Object(attachments)),
+  relationships: t.Optional(t.Object(attachments)),
 })
-export type VariableSetUpdateRequest = Infer<typeof VariableSetUpdateRequest>
+export type VariableSetUpdateRequest = t.Infer<typeof VariableSetUpdateRequest>
 
-export const VariableSetWorkspacesRequest = MembersRequestOf(
+export const VariableSetWorkspacesRequest = t.MembersRequestOf(
   'VariableSetWorkspacesRequest',
   'workspaces',
 )
-export const VariableSetProjectsRequest = MembersRequestOf('VariableSetProjectsRequest', 'projects')
+export const VariableSetProjectsRequest = t.MembersRequestOf(
+  'VariableSetProjectsRequest',
+  'projects',
+)
 
 /** A variable of a set. */
-export const VariableSetVariable = ResourceOf('VariableSetVariable', 'vars', {
-  attributes: Type.Object(VARIABLE_ATTRIBUTES),
-  relationships: Type.Object({ varset: ToOne('varsets') }),
-  links: SelfLink(),
+export const VariableSetVariable = t.ResourceOf('VariableSetVariable', 'vars', {
+  attributes: t.Object(VARIABLE_ATTRIBUTES),
+  relationships: t.Object({ varset: t.ToOne('varsets') }),
+  links: t.SelfLink(),
 })
-export type VariableSetVariable = Infer<typeof VariableSetVariable>
+export type VariableSetVariable = t.Infer<typeof VariableSetVariable>
 
-export const VariableSetVariableDocument = DocumentOf(VariableSetVariable)
-export const VariableSetVariableList = ListOf(VariableSetVariable)
+export const VariableSetVariableList = t.ListOf(VariableSetVariable)
 
 const writes =
   'Owners team, teams with Manage workspaces, or the organization token; for a set of a project ' +
@@ -136,36 +113,36 @@ const removed = {
   needs: writes,
 } as const
 
-const shown = { ...includeQuery(VARIABLE_SET_INCLUDES), ...fieldsQuery('varsets') }
+const shown = { ...t.includeQuery(VARIABLE_SET_INCLUDES), ...t.fieldsQuery('varsets') }
 
 export const variableSetRoutes = routes('Variable sets', {
   listVariableSets: list('/organizations/:organization_name/varsets', {
     summary: 'List the variable sets of an organization that the caller may read, by name.',
     query: {
-      q: Type.Optional(Type.String({ description: 'Part of the name, case ignored.' })),
+      q: t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
       ...shown,
     },
-    returns: VariableSetPage,
+    returns: VariableSet,
     needs: 'Any member of the organization; the list has the sets that the caller may read.',
   }),
   createVariableSet: create('/organizations/:organization_name/varsets', {
     summary: 'Create a variable set, with its variables and the workspaces it applies to.',
     body: VariableSetCreateRequest,
-    returns: VariableSetDocument,
+    returns: VariableSet,
     errors: { 422: brokenRule },
     needs: writes,
   }),
   readVariableSet: read('/varsets/:variable_set_id', {
     summary: 'Show a variable set.',
     query: shown,
-    returns: VariableSetDocument,
+    returns: VariableSet,
     needs: reads,
   }),
   updateVariableSet: update('/varsets/:variable_set_id', {
     summary: 'Change a variable set. Turning `global` on removes its workspaces and projects.',
     query: shown,
     body: VariableSetUpdateRequest,
-    returns: VariableSetDocument,
+    returns: VariableSet,
     errors: { 422: brokenRule },
     needs: writes,
   }),
@@ -176,13 +153,13 @@ export const variableSetRoutes = routes('Variable sets', {
   listWorkspaceVariableSets: list('/workspaces/:workspace_id/varsets', {
     summary: 'List the variable sets that apply to a workspace, highest precedence first.',
     query: shown,
-    returns: VariableSetPage,
+    returns: VariableSet,
     needs: 'Permission to read the variables of the workspace.',
   }),
   listProjectVariableSets: list('/projects/:project_id/varsets', {
     summary: 'List the variable sets that a project owns or that apply to all of it, by name.',
     query: shown,
-    returns: VariableSetPage,
+    returns: VariableSet,
     needs: 'Read access to the project; the list has the sets that the caller may read.',
   }),
   addVariableSetWorkspaces: add('/varsets/:variable_set_id/relationships/workspaces', {
@@ -207,7 +184,7 @@ export const variableSetRoutes = routes('Variable sets', {
   }),
   listVariableSetVariables: read('/varsets/:variable_set_id/relationships/vars', {
     summary: 'List the variables of a variable set, oldest first.',
-    query: fieldsQuery('vars'),
+    query: t.fieldsQuery('vars'),
     returns: VariableSetVariableList,
     result: 'All variables.',
     needs: reads,
@@ -215,14 +192,13 @@ export const variableSetRoutes = routes('Variable sets', {
   createVariableSetVariable: create('/varsets/:variable_set_id/relationships/vars', {
     summary: 'Create a variable of a variable set.',
     body: WorkspaceVariableCreateRequest,
-    returns: VariableSetVariableDocument,
+    returns: VariableSetVariable,
     errors: { 422: brokenVariable },
     needs: writes,
   }),
   readVariableSetVariable: read('/varsets/:variable_set_id/relationships/vars/:set_variable_id', {
     summary: 'Show a variable of a variable set.',
-    query: fieldsQuery('vars'),
-    returns: VariableSetVariableDocument,
+    returns: VariableSetVariable,
     needs: reads,
   }),
   updateVariableSetVariable: update(
@@ -230,7 +206,7 @@ export const variableSetRoutes = routes('Variable sets', {
     {
       summary: 'Change a variable of a variable set.',
       body: WorkspaceVariableUpdateRequest,
-      returns: VariableSetVariableDocument,
+      returns: VariableSetVariable,
       errors: { 422: brokenVariable },
       needs: writes,
     },

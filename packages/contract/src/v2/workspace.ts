@@ -1,26 +1,6 @@
-import { Type } from 'typebox'
-import { routes } from '../route.ts'
-import { action, create, routeKind, list, read, remove, update } from './define.ts'
-import { Named, Nullable, Timestamp, type Infer } from '../schema.ts'
-import {
-  AnyIdentifier,
-  DocumentOf,
-  Flags,
-  Linked,
-  LinkedOnly,
-  OneOf,
-  OptionalBody,
-  PageOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-  ToOne,
-  ToOneOrNone,
-} from './json-api.ts'
-import { COMMENT_LENGTH_MAX, DESCRIPTION_LENGTH_MAX, LINE_LENGTH_MAX } from './limits.ts'
+import * as t from './json-api.ts'
+import { action, create, routeKind, list, read, remove, update, routes } from './define.ts'
 import { EXECUTION_MODES } from './organization.ts'
-import { AutoDestroyDuration, Name } from './patterns.ts'
-import { fieldsQuery, includeQuery, taggedQuery } from './query.ts'
 import { NewTagBindings, NewTags } from './tag-binding.ts'
 
 export const WORKSPACE_PERMISSIONS = [
@@ -66,143 +46,137 @@ export const DRIFT_STATUSES = ['none', 'drifted'] as const
 export const AUTO_DESTROY_STATUSES = ['scheduled', 'destroying', 'destroyed', 'errored'] as const
 
 /** The attributes, relationships and links of a workspace. */
-export const Workspace = ResourceOf('Workspace', 'workspaces', {
-  attributes: Type.Object({
-    name: Name('Unique in the organization, not only in its project; case ignored.'),
-    description: Nullable(Type.String()),
-    'created-at': Timestamp(),
-    'updated-at': Timestamp(),
-    'latest-change-at': Timestamp(),
-    locked: Type.Boolean(),
-    'locked-reason': Nullable(Type.String()),
-    'execution-mode': OneOf(EXECUTION_MODES),
-    'auto-apply': Type.Boolean(),
-    'auto-apply-run-trigger': Type.Boolean({
+export const Workspace = t.ResourceOf('Workspace', 'workspaces', {
+  attributes: t.Object({
+    name: t.Name('Unique in the organization, not only in its project; case ignored.'),
+    description: t.Nullable(t.String()),
+    'created-at': t.Timestamp(),
+    'updated-at': t.Timestamp(),
+    'latest-change-at': t.Timestamp(),
+    locked: t.Boolean(),
+    'locked-reason': t.Nullable(t.String()),
+    'execution-mode': t.OneOf(EXECUTION_MODES),
+    'auto-apply': t.Boolean(),
+    'auto-apply-run-trigger': t.Boolean({
       description: 'Runs that run triggers queue are confirmed if all policies pass.',
     }),
-    'auto-destroy-at': Nullable(Timestamp()),
+    'auto-destroy-at': t.Nullable(t.Timestamp()),
     // Mirrors the project's value while it inherits.
-    'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
-    'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
-    'inherits-project-auto-destroy': Type.Boolean(),
-    'drift-check-interval': Nullable(
-      Type.String({ description: 'Time between two plans that only refresh; null for none.' }),
+    'auto-destroy-activity-duration': t.Nullable(t.AutoDestroyDuration()),
+    'auto-destroy-status': t.Nullable(t.OneOf(AUTO_DESTROY_STATUSES)),
+    'inherits-project-auto-destroy': t.Boolean(),
+    'drift-check-interval': t.Nullable(
+      t.String({ description: 'Time between two plans that only refresh; null for none.' }),
     ),
-    'drift-status': Nullable(
-      OneOf(DRIFT_STATUSES, 'Result of the latest drift check; null before the first.'),
+    'drift-status': t.Nullable(
+      t.OneOf(DRIFT_STATUSES, 'Result of the latest drift check; null before the first.'),
     ),
-    'resource-count': Type.Integer({ minimum: 0 }),
-    'policy-check-failures': Type.Integer({ minimum: 0 }),
-    'run-failures': Type.Integer({ minimum: 0 }),
-    source: OneOf(WORKSPACE_SOURCES),
-    'source-name': Nullable(Type.String()),
-    'source-url': Nullable(Type.String()),
-    'working-directory': Nullable(Type.String()),
-    'tool-version': Nullable(Type.String()),
-    'structured-run-output-enabled': Type.Boolean({
+    'resource-count': t.Integer({ minimum: 0 }),
+    'policy-check-failures': t.Integer({ minimum: 0 }),
+    'run-failures': t.Integer({ minimum: 0 }),
+    source: t.OneOf(WORKSPACE_SOURCES),
+    'source-name': t.Nullable(t.String()),
+    'source-url': t.Nullable(t.String()),
+    'working-directory': t.Nullable(t.String()),
+    'tool-version': t.Nullable(t.String()),
+    'structured-run-output-enabled': t.Boolean({
       description: 'The log of a run is made of JSON lines, and its plan is rendered from them.',
     }),
-    'tag-names': Type.Array(Type.String({ description: 'Keys of own bindings without a value.' })),
-    'setting-overwrites': Type.Object({ 'execution-mode': Type.Boolean() }),
-    actions: Flags(['is-destroyable']),
-    permissions: Flags(WORKSPACE_PERMISSIONS),
+    'tag-names': t.Array(t.String({ description: 'Keys of own bindings without a value.' })),
+    'setting-overwrites': t.Object({ 'execution-mode': t.Boolean() }),
+    actions: t.Flags(['is-destroyable']),
+    permissions: t.Flags(WORKSPACE_PERMISSIONS),
   }),
-  relationships: Type.Object({
-    organization: ToOne('organizations'),
-    project: ToOne('projects'),
-    'current-run': ToOneOrNone('runs'),
-    'latest-run': ToOneOrNone('runs'),
-    'locked-by': Type.Object({ data: Nullable(AnyIdentifier(['users', 'teams', 'runs'])) }),
-    'tag-bindings': LinkedOnly(),
-    'effective-tag-bindings': Linked('effective-tag-bindings'),
+  relationships: t.Object({
+    organization: t.ToOne('organizations'),
+    project: t.ToOne('projects'),
+    'current-run': t.ToOneOrNone('runs'),
+    'latest-run': t.ToOneOrNone('runs'),
+    'locked-by': t.Object({ data: t.Nullable(t.AnyIdentifier(['users', 'teams', 'runs'])) }),
+    'tag-bindings': t.LinkedOnly(),
+    'effective-tag-bindings': t.Linked('effective-tag-bindings'),
   }),
   // The path by name, which is the one that people read.
-  links: SelfLink(),
+  links: t.SelfLink(),
 })
-export type Workspace = Infer<typeof Workspace>
+export type Workspace = t.Infer<typeof Workspace>
 
-export const WorkspaceDocument = DocumentOf(Workspace)
-export type WorkspaceDocument = Infer<typeof WorkspaceDocument>
+export const WorkspaceDocument = t.DocumentOf(Workspace)
+export type WorkspaceDocument = t.Infer<typeof WorkspaceDocument>
 
-export const WorkspacePage = PageOf(Workspace)
-export type WorkspacePage = Infer<typeof WorkspacePage>
+export type WorkspacePage = t.Page<typeof Workspace>
 
-const line = Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })))
+const line = t.Optional(t.Nullable(t.String({ maxLength: t.LINE_LENGTH_MAX })))
 
 const writable = {
-  description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
-  'auto-apply': Type.Optional(Type.Boolean()),
-  'auto-apply-run-trigger': Type.Optional(Type.Boolean()),
-  'execution-mode': Type.Optional(OneOf(EXECUTION_MODES)),
-  'setting-overwrites': Type.Optional(
-    Type.Object({ 'execution-mode': Type.Optional(Type.Boolean()) }),
-  ),
+  description: t.Optional(t.Nullable(t.String({ maxLength: t.DESCRIPTION_LENGTH_MAX }))),
+  'auto-apply': t.Optional(t.Boolean()),
+  'auto-apply-run-trigger': t.Optional(t.Boolean()),
+  'execution-mode': t.Optional(t.OneOf(EXECUTION_MODES)),
+  'setting-overwrites': t.Optional(t.Object({ 'execution-mode': t.Optional(t.Boolean()) })),
   // Absent keeps, null clears.
-  'auto-destroy-at': Type.Optional(Nullable(Timestamp())),
-  'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
-  'inherits-project-auto-destroy': Type.Optional(Type.Boolean()),
-  'drift-check-interval': Type.Optional(Nullable(AutoDestroyDuration())),
+  'auto-destroy-at': t.Optional(t.Nullable(t.Timestamp())),
+  'auto-destroy-activity-duration': t.Optional(t.Nullable(t.AutoDestroyDuration())),
+  'inherits-project-auto-destroy': t.Optional(t.Boolean()),
+  'drift-check-interval': t.Optional(t.Nullable(t.AutoDestroyDuration())),
   'working-directory': line,
   'tool-version': line,
 }
 
-const relationships = Type.Optional(
-  Type.Object({
-    project: Type.Optional(ToOne('projects')),
-    'tag-bindings': Type.Optional(NewTagBindings()),
+const relationships = t.Optional(
+  t.Object({
+    project: t.Optional(t.ToOne('projects')),
+    'tag-bindings': t.Optional(NewTagBindings()),
   }),
 )
 
 /** Without a project relationship the workspace goes to the default project. */
-export const WorkspaceCreateRequest = RequestOf('WorkspaceCreateRequest', 'workspaces', {
-  attributes: Type.Object({
-    name: Name('Unique in the organization.'),
+export const WorkspaceCreateRequest = t.RequestOf('WorkspaceCreateRequest', 'workspaces', {
+  attributes: t.Object({
+    name: t.Name('Unique in the organization.'),
     'source-name': line,
     'source-url': line,
     ...writable,
   }),
-  relationships: Type.Optional(
-    Type.Object({
-      project: Type.Optional(ToOne('projects')),
-      'tag-bindings': Type.Optional(NewTagBindings()),
-      tags: Type.Optional(NewTags()),
+  relationships: t.Optional(
+    t.Object({
+      project: t.Optional(t.ToOne('projects')),
+      'tag-bindings': t.Optional(NewTagBindings()),
+      tags: t.Optional(NewTags()),
     }),
   ),
 })
-export type WorkspaceCreateRequest = Infer<typeof WorkspaceCreateRequest>
+export type WorkspaceCreateRequest = t.Infer<typeof WorkspaceCreateRequest>
 
 /** A new project moves the workspace; tag bindings that are present replace the whole set. */
-export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'workspaces', {
-  attributes: Type.Optional(
-    Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
+export const WorkspaceUpdateRequest = t.RequestOf('WorkspaceUpdateRequest', 'workspaces', {
+  attributes: t.Optional(
+    t.Object({ name: t.Optional(t.Name('Unique in the organization.')), ...writable }),
   ),
   relationships,
 })
-export type WorkspaceUpdateRequest = Infer<typeof WorkspaceUpdateRequest>
+export type WorkspaceUpdateRequest = t.Infer<typeof WorkspaceUpdateRequest>
 
-const reason = Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX })))
+const reason = t.Optional(t.Nullable(t.String({ maxLength: t.COMMENT_LENGTH_MAX })))
 
 /** Plain JSON; a document, as the command-line tools send it, is accepted as well. */
-export const WorkspaceLockRequest = Named('WorkspaceLockRequest', {
+export const WorkspaceLockRequest = t.Named('WorkspaceLockRequest', {
   reason,
-  data: Type.Optional(
-    Type.Object({
-      type: Type.Optional(Type.String()),
-      attributes: Type.Optional(Type.Object({ reason })),
-    }),
+  data: t.Optional(
+    t.Object({ type: t.Optional(t.String()), attributes: t.Optional(t.Object({ reason })) }),
   ),
 })
 
 const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'
 const reads = {
-  query: { ...includeQuery(WORKSPACE_INCLUDES), ...fieldsQuery('workspaces') },
-  returns: WorkspaceDocument,
+  query: { ...t.includeQuery(WORKSPACE_INCLUDES), ...t.fieldsQuery('workspaces') },
+  returns: Workspace,
   needs: 'Read access to the workspace.',
 } as const
 
 const updates = {
   body: WorkspaceUpdateRequest,
-  returns: WorkspaceDocument,
+  returns: Workspace,
   errors: { 422: brokenRule },
   needs: 'Permission to update the workspace; moving needs it in both projects.',
 } as const
@@ -224,34 +198,31 @@ export const workspaceRoutes = routes('Workspaces', {
   listWorkspaces: list('/organizations/:organization_name/workspaces', {
     summary: 'List the workspaces of an organization that the caller may read.',
     query: {
-      'search[name]': Type.Optional(
-        Type.String({ description: 'Part of the name, case ignored.' }),
+      'search[name]': t.Optional(t.String({ description: 'Part of the name, case ignored.' })),
+      'search[wildcard-name]': t.Optional(
+        t.String({ description: 'A name with `*` at its start, end or both.' }),
       ),
-      'search[wildcard-name]': Type.Optional(
-        Type.String({ description: 'A name with `*` at its start, end or both.' }),
+      'search[tags]': t.Optional(
+        t.String({ description: 'Comma-separated keys; all must be bound.' }),
       ),
-      'search[tags]': Type.Optional(
-        Type.String({ description: 'Comma-separated keys; all must be bound.' }),
+      'search[exclude-tags]': t.Optional(
+        t.String({ description: 'Comma-separated keys; none may be bound.' }),
       ),
-      'search[exclude-tags]': Type.Optional(
-        Type.String({ description: 'Comma-separated keys; none may be bound.' }),
+      'filter[project][id]': t.Optional(t.String()),
+      'filter[current-run][status]': t.Optional(
+        t.String({ description: 'Comma-separated run statuses.' }),
       ),
-      'filter[project][id]': Type.Optional(Type.String()),
-      'filter[current-run][status]': Type.Optional(
-        Type.String({ description: 'Comma-separated run statuses.' }),
-      ),
-      ...taggedQuery,
-      sort: Type.Optional(OneOf(WORKSPACE_SORTS, 'Newest first when omitted.')),
-      ...includeQuery(WORKSPACE_INCLUDES),
-      ...fieldsQuery('workspaces'),
+      ...t.taggedQuery,
+      sort: t.Optional(t.OneOf(WORKSPACE_SORTS, 'Newest first when omitted.')),
+      ...t.includeQuery(WORKSPACE_INCLUDES),
     },
-    returns: WorkspacePage,
+    returns: Workspace,
     needs: 'Any member of the organization; the list holds what the caller may read.',
   }),
   createWorkspace: create('/organizations/:organization_name/workspaces', {
     summary: 'Create a workspace.',
     body: WorkspaceCreateRequest,
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 422: brokenRule },
     needs: 'Permission to create workspaces in the project.',
   }),
@@ -290,22 +261,22 @@ export const workspaceRoutes = routes('Workspaces', {
   lockWorkspace: action('/workspaces/:workspace_id/actions/lock', {
     summary: 'Lock a workspace, so that no run starts in it.',
     growsState: false,
-    body: OptionalBody(WorkspaceLockRequest),
-    returns: WorkspaceDocument,
+    body: t.OptionalBody(WorkspaceLockRequest),
+    returns: Workspace,
     errors: { 409: 'The workspace is locked already.', 422: 'The reason is too long or not text.' },
     needs: 'Permission to lock the workspace.',
   }),
   unlockWorkspace: action('/workspaces/:workspace_id/actions/unlock', {
     summary: 'Unlock a workspace that the caller locked.',
     growsState: false,
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 409: 'The workspace is not locked, or is locked by another user, a team or a run.' },
     needs: 'Permission to lock the workspace, for a lock of one’s own.',
   }),
   forceUnlockWorkspace: action('/workspaces/:workspace_id/actions/force-unlock', {
     summary: 'Unlock a workspace, regardless of who locked it.',
     growsState: false,
-    returns: WorkspaceDocument,
+    returns: Workspace,
     errors: { 409: 'The workspace is not locked.' },
     needs: 'Admin access to the workspace.',
   }),

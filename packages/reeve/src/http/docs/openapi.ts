@@ -57,23 +57,24 @@ interface ComponentRegistry {
 }
 
 function operationsOf(route: Route, registry: ComponentRegistry): readonly Operation[] {
-  const { schemas } = registry
   const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
-  const jsonType = isGovernance(route) ? 'application/vnd.api+json' : 'application/json'
+  const jsonType = isGovernance(route.path) ? 'application/vnd.api+json' : 'application/json'
   const parameters = [...parametersOf(route, 'path'), ...parametersOf(route, 'query')]
-  const responses = Object.fromEntries(
-    Object.entries(route.answers).map(([status, answer]) => [
-      status,
-      responseOf(answer, jsonType, registry),
-    ]),
-  )
+  const answers = Object.entries(route.answers)
+  const usual = answers.filter(([, { isUsual }]) => isUsual === true)
+  const described = answers
+    .filter(([, { isUsual }]) => isUsual !== true)
+    .map(([status, answer]) => [status, responseOf(answer, jsonType, registry)] as const)
+  const byDefault = usual.length === 0 ? {} : { default: usualErrors(usual, jsonType, registry) }
+  const responses = { ...Object.fromEntries(described), ...byDefault }
   return route.methods.map((method, i) => ({
     path,
     method: method.toLowerCase(),
-    fields: operationFields(route, i === 0 ? route.id : `${route.id}By${method}`, {
-      jsonType,
-      schemas,
-    }),
+    fields: {
+      ...(i === 0 ? headOf(route) : headOfTwin(route, method)),
+      tags: [route.section],
+      ...requestBodyOf(route, jsonType, registry.schemas),
+    },
     parameters,
     responses,
   }))
@@ -85,7 +86,7 @@ function shareParts(operations: readonly Operation[]) {
   for (const operation of operations) {
     for (const parameter of operation.parameters) parameters.add(parameter, nameHintOf(parameter))
     for (const [status, response] of Object.entries(operation.responses))
-      responses.add(response, `R${status}`)
+      responses.add(response, status === 'default' ? 'Errors' : `R${status}`)
   }
   const sealed = { parameters: parameters.finish(), responses: responses.finish() }
   return {
@@ -128,34 +129,32 @@ function pathItem(operations: readonly Operation[], parameter: Refer, response: 
 }
 
 function nameHintOf(parameter: Json): string {
-  return `${String(parameter['in'])} ${String(parameter['name'])}`
+  return String(parameter['name'])
 }
 
-function isGovernance(route: Route): boolean {
-  return route.path.startsWith('/api/v2')
+function isGovernance(path: string): boolean {
+  return path.startsWith('/api/v2')
 }
 
-interface BodyWriting {
-  readonly jsonType: string
-  readonly schemas: SchemaComponents
+function headOf({ id, summary, needs, blocking }: Route): Json {
+  const notes = [`Needs: ${needs.replace(/\.$/, '')}.`]
+  if (blocking === true) notes.push('Blocking queries: yes.')
+  return { operationId: id, summary, description: notes.join(' ') }
 }
 
-function operationFields(
-  route: Route,
-  operationId: string,
-  { jsonType, schemas }: BodyWriting,
-): Json {
-  const notes = [`Needs: ${route.needs.replace(/\.$/, '')}.`]
-  if (route.blocking === true) notes.push('Blocking queries: yes.')
-  const head = {
-    operationId,
-    summary: route.summary,
-    description: notes.join(' '),
-    tags: [route.section],
-  }
-  if (route.body === undefined) return head
-  const schema = schemas.reference(isGovernance(route) ? route.body : inputOf(route.body))
-  return { ...head, requestBody: { content: { [route.bodyType ?? jsonType]: { schema } } } }
+/** Describes an equivalent method of a route by the first. */
+function headOfTwin({ id, methods: [first = 'POST'] }: Route, method: string): Json {
+  return { operationId: `${id}By${method}`, summary: `Equal to ${first}.` }
+}
+
+function requestBodyOf(
+  { path, body, bodyType }: Route,
+  jsonType: string,
+  schemas: SchemaComponents,
+) {
+  if (body === undefined) return {}
+  const schema = schemas.reference(isGovernance(path) ? body : inputOf(body))
+  return { requestBody: { content: { [bodyType ?? jsonType]: { schema } } } }
 }
 
 /**
@@ -167,6 +166,20 @@ function inputOf(body: NonNullable<Route['body']>): object {
   // Schemas that are used only for requests keep their names.
   const isRequest = typeof $id === 'string' && $id.endsWith('Request')
   return InputSchema(body, isRequest ? { $id } : {})
+}
+
+/**
+ * Returns one response for the errors that nearly every operation may return: with one for each
+ * status, they would be a fifth of the document.
+ */
+function usualErrors(
+  errors: readonly (readonly [status: string, error: RouteResponse])[],
+  jsonType: string,
+  registry: ComponentRegistry,
+): Json {
+  const lines = errors.map(([status, { description }]) => `- ${status}: ${description}`)
+  const [first] = errors
+  return responseOf({ ...first?.[1], description: lines.join('\n') }, jsonType, registry)
 }
 
 function responseOf(
@@ -184,7 +197,8 @@ function responseOf(
 }
 
 function contentOf(contentType: string, schema: object, schemas: SchemaComponents): Json {
-  return { [contentType]: { schema: schemas.reference(schema) } }
+  const [mediaType = contentType] = contentType.split(';')
+  return { [mediaType]: { schema: schemas.reference(schema) } }
 }
 
 function parametersOf(route: Route, location: 'path' | 'query'): Json[] {
@@ -197,7 +211,7 @@ function parametersOf(route: Route, location: 'path' | 'query'): Json[] {
     return {
       name,
       in: location,
-      required: required.has(name),
+      ...(required.has(name) ? { required: true } : {}),
       ...(typeof description === 'string' ? { description } : {}),
       schema: rest,
     }
