@@ -40,7 +40,7 @@ import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import type { HttpLog } from '../server.ts'
 import { WebSocketWriter, type SendSocket, WebSocketAcceptor } from './websocket.ts'
-import { NewNodeLimit, NodeInbox, NodePenalties } from './node-inbox.ts'
+import { NewNodeLimit, NodeInbox, NodeLogLimit, NodePenalties } from './node-inbox.ts'
 import { rejectUpgrade } from './upgrade.ts'
 
 /** Time in which a connected peer must send its hello. */
@@ -106,6 +106,7 @@ export class NodeChannelServer implements WebSocketChannel {
   readonly #migrations: DataMigrations
   readonly #newNodes: NewNodeLimit
   readonly #penalties = new NodePenalties()
+  readonly #logLimit = new NodeLogLimit()
   readonly #sockets: WebSocketAcceptor
   /** Connections that have not sent a hello. */
   readonly #unidentified = new Set<NodeConnection>()
@@ -151,6 +152,7 @@ export class NodeChannelServer implements WebSocketChannel {
       unidentified: this.#unidentified,
       newNodes: this.#newNodes,
       penalties: this.#penalties,
+      logLimit: this.#logLimit,
     }
     new NodeConnection(this.#host, shared, { socket, address }).start()
   }
@@ -177,6 +179,7 @@ interface SharedState {
   readonly unidentified: Set<NodeConnection>
   readonly newNodes: NewNodeLimit
   readonly penalties: NodePenalties
+  readonly logLimit: NodeLogLimit
 }
 
 interface Peer {
@@ -357,7 +360,7 @@ class NodeConnection implements NodeSession {
    */
   #rejectDuplicateAgent({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
     const text = 'rejected a second agent with the identity of a connected node'
-    this.#host.log.warn?.({ nodeId, name }, text)
+    this.#warn({ nodeId, name }, text, nodeId)
     this.#reject(
       `another agent is connected as node ${nodeId}. If this data directory is a copy of that ` +
         "agent's, stop this agent and give it an empty one: it becomes a node of its own",
@@ -401,7 +404,7 @@ class NodeConnection implements NodeSession {
 
   #onOverload(): void {
     const nodeId = this.#nodeId
-    this.#host.log.warn?.({ nodeId, address: this.#address }, OVERLOADED)
+    this.#warn({ nodeId, address: this.#address }, OVERLOADED, nodeId || this.#address)
     if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.monotonicMs())
     this.#reject(OVERLOADED)
   }
@@ -415,11 +418,24 @@ class NodeConnection implements NodeSession {
     if (this.#isClosing) return
     this.#closeWith(1011)
     const { log } = this.#host
-    const fields = { nodeId: this.#nodeId, err: errorMessage(thrown) }
+    const nodeId = this.#nodeId
+    const fields = { nodeId, err: errorMessage(thrown) }
     const isBadMessage = thrown instanceof SyntaxError || thrown instanceof JsonLimitError
-    if (!isBadMessage) log.error(fields, 'node channel failed')
-    else if (this.#nodeId === '') log.debug(fields, 'an unidentified peer sent an invalid message')
-    else log.warn?.(fields, 'a node sent an invalid message')
+    if (!isBadMessage) {
+      const suppressed = this.#logSlot(fields.err)
+      if (suppressed !== undefined) log.error({ ...fields, suppressed }, 'node channel failed')
+    } else if (nodeId === '') log.debug(fields, 'an unidentified peer sent an invalid message')
+    else this.#warn(fields, 'a node sent an invalid message', nodeId)
+  }
+
+  /** Logs a warning, at most once a minute for each peer and text. */
+  #warn(fields: object, text: string, peer: string): void {
+    const suppressed = this.#logSlot(`${peer} ${text}`)
+    if (suppressed !== undefined) this.#host.log.warn?.({ ...fields, suppressed }, text)
+  }
+
+  #logSlot(cause: string): number | undefined {
+    return this.#shared.logLimit.take(cause, this.#host.clock.monotonicMs())
   }
 }
 
