@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Server } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import {
   HEADERS,
@@ -156,6 +157,8 @@ export interface TestServer {
   readonly engine: MemoryEngine
   /** The routes that are mounted. */
   readonly routes: readonly Route[]
+  /** The HTTP server, which listens after `listen`. */
+  readonly http: Server
   /** What was logged as an error. */
   readonly faults: readonly unknown[]
   /** What the server's HTTP port logged as a warning. */
@@ -248,6 +251,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     broker,
     engine,
     routes: http.routes,
+    http: http.app.server,
     faults,
     warnings,
     resetFile: undefined,

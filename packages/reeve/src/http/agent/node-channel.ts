@@ -43,13 +43,6 @@ import { WebSocketWriter, type SendSocket, WebSocketAcceptor } from './websocket
 import { NewNodeLimit, NodeInbox, NodeLogLimit, NodePenalties } from './node-inbox.ts'
 import { rejectUpgrade } from './upgrade.ts'
 
-/** Time in which a connected peer must send its hello. */
-const HELLO_TIMEOUT_MS = 10_000
-/**
- * Maximum size of a first message. A node with the largest permitted description stays below it; an
- * unauthenticated peer must not keep the server parsing.
- */
-const HELLO_BYTES_MAX = 1024 * 1024
 /**
  * Time in which a connected node must answer a ping when a second connection claims its identity.
  */
@@ -60,8 +53,6 @@ const CLOSE_TIMEOUT_MS = 1_000
 const SERVICE_RESTART = 1012
 /** Bytes that may be queued for a node that does not read, before its connection is closed. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-/** Maximum number of connections without a hello: more than nodes that connect in one second. */
-const UNIDENTIFIED_MAX = 4_096
 /** Prefix as agents write it; messages with another spelling are not merged. */
 const STATUS_MESSAGE_PREFIX = Buffer.from('{"kind":"status"')
 const isAgentMessage = Compile(AgentMessage)
@@ -129,11 +120,11 @@ export class NodeChannelServer implements WebSocketChannel {
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#unidentified.size >= UNIDENTIFIED_MAX)
+    if (this.#unidentified.size >= LIMITS.unidentifiedNodesMax)
       return rejectUpgrade(
         socket,
         503,
-        `${UNIDENTIFIED_MAX} connections have not introduced themselves as nodes yet; try again`,
+        `${LIMITS.unidentifiedNodesMax} connections have not introduced themselves as nodes yet; try again`,
       )
     this.#sockets.accept(request, socket, head, (webSocket) => {
       const address =
@@ -204,8 +195,8 @@ class NodeConnection implements NodeSession {
     this.#shared = shared
     this.#socket = socket
     this.#address = address
-    this.#cancelHello = host.clock.after(HELLO_TIMEOUT_MS, () =>
-      this.#reject('no hello within the time limit'),
+    this.#cancelHello = host.clock.after(LIMITS.nodeHelloTimeoutMs, () =>
+      this.#reject(`no hello within ${LIMITS.nodeHelloTimeoutMs / 1_000} s`),
     )
     this.#inbox = new NodeInbox({
       clock: host.clock,
@@ -291,8 +282,8 @@ class NodeConnection implements NodeSession {
   async #receive(bytes: Buffer): Promise<void> {
     // The node repeats the report on its next channel.
     if (this.#isClosing) return
-    if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
-      return this.#reject(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
+    if (this.#nodeId === '' && bytes.length > LIMITS.nodeHelloBytesMax)
+      return this.#reject(`the first message has more than ${LIMITS.nodeHelloBytesMax} bytes`)
     const message = readMessage(bytes)
     if (message === undefined) {
       if (this.#nodeId === '') this.#reject('the first message must be a hello of this version')

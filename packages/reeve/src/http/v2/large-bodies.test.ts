@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { systemClock } from '../../../test/build/agent.ts'
 import { LargeBodyParser } from './large-bodies.ts'
@@ -73,6 +74,32 @@ test('large bodies: those of a tenant are parsed one by one, too many rejected',
   await assert.rejects(read('c'), { kind: 'overloaded', message: /on this server \(limit 3\)/ })
   for (const { ok } of await Promise.all(waiting)) assert.equal(ok, true)
 })
+
+for (const [waitedMs, waits] of [
+  [LIMITS.largeBodyWaitTimeoutMs, 'as long as the limit is parsed'],
+  [LIMITS.largeBodyWaitTimeoutMs + 1, 'longer is rejected, and others go on'],
+] as const)
+  test(`large bodies: one that waits ${waits}`, async (t) => {
+    const clock = new SimulatedClock()
+    const opened = new LargeBodyParser(clock)
+    t.after(() => opened.stop())
+    const read = (tenant: string) => opened.read(ROUTE, aPlan(1_000), { tenant })
+    // The thread is starting, so both wait.
+    const waiting = [read('a'), read('a')]
+    const settled = Promise.allSettled(waiting)
+    clock.advance(waitedMs)
+    const [first, second] = await settled
+    if (waitedMs <= LIMITS.largeBodyWaitTimeoutMs) {
+      assert.deepEqual([first.status, second.status], ['fulfilled', 'fulfilled'])
+      return
+    }
+    for (const one of [first, second]) {
+      assert.ok(one.status === 'rejected')
+      assert.equal(one.reason.kind, 'overloaded')
+      assert.match(one.reason.message, /waited/)
+    }
+    assert.equal((await read('b')).ok, true)
+  })
 
 test('large bodies: a body whose client disconnected is not parsed', async (t) => {
   const opened = bodies(t)
