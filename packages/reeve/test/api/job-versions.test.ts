@@ -173,30 +173,6 @@ for (const { name, query } of BASES)
     )
   })
 
-test('versions: diffs may be as long as the limit, and a longer list is refused by its name', async () => {
-  const server = await withVersions(2)
-  const { store } = server.context
-  const [newer, older] = (await server.ok('listJobVersions', ofJob())).Versions
-  assert.ok(newer !== undefined && older !== undefined)
-  const read = async (newerChars: number, olderChars: number) => {
-    const grown = [
-      { ...newer, Meta: { a: 'n'.repeat(newerChars) } },
-      { ...older, Meta: { a: 'o'.repeat(olderChars) } },
-    ]
-    const changes = () => grown.map((job) => put('job_versions', job))
-    await store.commit({ by: 'system', cause: undefined, changes }).durable
-    return await server.send('GET', '/v1/job/web/versions?diffs=true')
-  }
-  const { Diffs } = JSON.parse((await read(1, 1)).text) as { readonly Diffs: readonly unknown[] }
-  // Both values are in the diff.
-  const chars = LIMITS.diffsCharsMax - JSON.stringify(Diffs[0]).length + 2
-  assert.equal((await read(1, chars - 1)).status, 200)
-  const refused = await read(1, chars)
-  const text = `the diffs of these versions are longer than ${LIMITS.diffsCharsMax} characters`
-  assert.deepEqual([refused.status, refused.text], [400, text])
-  assert.equal((await server.ok('listJobVersions', ofJob())).Versions.length, 2)
-})
-
 test('versions: without diffs nothing is compared, whatever is named', async () => {
   const server = await withVersions(2)
   const query = { diffs: false, diff_version: 1 }

@@ -4,10 +4,12 @@ import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { LIMITS } from '../../src/model/index.ts'
+import { put } from '../../src/state/index.ts'
 import { aGroup, anId, aTask } from '../build/index.ts'
-import { register } from './cluster.ts'
+import { ofJob, register } from './cluster.ts'
 import { responseTo } from './event-reader.ts'
-import { createTestServer } from './harness.ts'
+import { createTestServer, type CallOptions } from './harness.ts'
+import { withVersions } from './job-history.ts'
 
 /** A server with the job `web`, and a caller that keeps one connection to it. */
 async function aConnection(t: TestContext) {
@@ -57,7 +59,7 @@ const BOUNDS: readonly {
     limit: 'jobMessageCharsMax',
     method: 'POST',
     path: '/v1/jobs',
-    body: (length) => ({ ...register().body, Message: 'x'.repeat(length) }),
+    body: (length) => bodyOf(register({}, { Message: 'x'.repeat(length) })),
     valid: LIMITS.jobMessageCharsMax,
     invalid: LIMITS.jobMessageCharsMax + 1,
     says: 'Message is longer than 500 characters',
@@ -131,8 +133,13 @@ const BOUNDS: readonly {
   },
 ]
 
+function bodyOf({ body }: CallOptions): object {
+  assert.ok(typeof body === 'object' && body !== null)
+  return body
+}
+
 function jobWithTask(task: object): object {
-  return { ...register({ TaskGroups: [aGroup({ tasks: [aTask(task)] })] }).body }
+  return bodyOf(register({ TaskGroups: [aGroup({ tasks: [aTask(task)] })] }))
 }
 
 for (const { limit, method, path, body, valid, invalid, status = 200, says } of BOUNDS)
@@ -164,6 +171,32 @@ test('deletedEvaluationsMax: as many as the limit are looked for', async (t) => 
   assert.deepEqual(rejected, { status: 400, text: says })
   const sought = await send('DELETE', '/v1/evaluations', body(max))
   assert.deepEqual(sought, { status: 404, text: 'eval not found' })
+})
+
+test('diffsCharsMax: diffs of versions may be as long as the limit, and none longer', async () => {
+  const server = await withVersions(2)
+  const { store } = server.context
+  const [newer, older] = (await server.ok('listJobVersions', ofJob())).Versions
+  assert.ok(newer !== undefined && older !== undefined)
+  const read = async (newerChars: number, olderChars: number) => {
+    const grown = [
+      { ...newer, Meta: { a: 'n'.repeat(newerChars) } },
+      { ...older, Meta: { a: 'o'.repeat(olderChars) } },
+    ]
+    const changes = () => grown.map((job) => put('job_versions', job))
+    await store.commit({ by: 'system', cause: undefined, changes }).durable
+    return await server.send('GET', '/v1/job/web/versions?diffs=true')
+  }
+  assert.equal((await read(1, 1)).status, 200)
+  const { Diffs } = await server.ok('listJobVersions', ofJob('web', { diffs: true }))
+  assert.ok(Diffs !== null)
+  // Both values are in the diff.
+  const chars = LIMITS.diffsCharsMax - JSON.stringify(Diffs[0]).length + 2
+  assert.equal((await read(1, chars - 1)).status, 200)
+  const refused = await read(1, chars)
+  const text = `the diffs of these versions are longer than ${LIMITS.diffsCharsMax} characters`
+  assert.deepEqual([refused.status, refused.text], [400, text])
+  assert.equal((await server.ok('listJobVersions', ofJob())).Versions.length, 2)
 })
 
 test('requestTimeoutMs: a request that does not arrive in time is told so', async (t) => {
