@@ -1,3 +1,4 @@
+import { EMBEDDED_JSON_MEMORY_BYTES_MAX, exactJsonMemoryBytes } from '@reeve/kit/json.ts'
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
 import { encodeHex } from '@reeve/kit/bytes.ts'
 import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
@@ -433,6 +434,8 @@ function decoded(value: string): string {
 
 function readJson(value: string): Value {
   if (value === '') return new Map()
+  if (exactJsonMemoryBytes(value) > EMBEDDED_JSON_MEMORY_BYTES_MAX)
+    return fail('the JSON has too many values')
   try {
     return fromPlain(JSON.parse(value))
   } catch {

@@ -324,6 +324,10 @@ const costly = [
     name: 'loops in loops',
     source: '{{ range loop 9999 }}{{ range loop 9999 }}{{ end }}{{ end }}',
   },
+  {
+    name: 'JSON of many objects',
+    source: `{{ sprig_repeat 300000 "{}," | printf "[%s0]" | parseJSON | len }}`,
+  },
   { name: 'a long text', source: '{{ sprig_repeat 99999999 "x" }}' },
   { name: 'a wide number', source: `{{ range loop 2000 }}{{ printf "%10000d" 1 }}{{ end }}` },
   { name: 'deep brackets', source: `{{ ${'('.repeat(500)}1${')'.repeat(500)} }}` },

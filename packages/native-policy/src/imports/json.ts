@@ -1,3 +1,4 @@
+import { EMBEDDED_JSON_MEMORY_BYTES_MAX, exactJsonMemoryBytes } from '@reeve/kit/json.ts'
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import {
   type CallContext,
@@ -31,6 +32,8 @@ export function jsonImport(): MapValue {
 
 function parseText(text: string, context: CallContext): { plain: JsonValue } | undefined {
   context.charge(1 + Math.ceil(text.length / CHARACTERS_PER_STEP))
+  if (exactJsonMemoryBytes(text) > EMBEDDED_JSON_MEMORY_BYTES_MAX)
+    context.fail('the JSON has too many values')
   try {
     const plain = parseExactJson(text)
     context.allocate(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, test } from 'node:test'
 import { compilePolicy } from '../evaluate/policy.ts'
 import { STANDARD_IMPORTS, standardImport } from './standard.ts'
 
@@ -133,3 +133,22 @@ for (const [imports, conditions] of Object.entries(CASES))
   describe(imports, () => {
     for (const condition of conditions) it(condition, () => check(imports, condition))
   })
+
+test('import json: a text of too many objects is rejected before it is parsed', () => {
+  const text = `import "json"
+many = func() {
+  s = "{},"
+  for [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19] as i { s = s + s }
+  return json.unmarshal("[" + s + "0]")
+}
+main = rule { length(many()) > 0 }`
+  const compiled = compilePolicy(
+    { file: 'p.native', text },
+    { isImport: (path) => STANDARD_IMPORTS.has(path) },
+  )
+  assert.ok(compiled.ok, compiled.ok ? '' : JSON.stringify(compiled.error))
+  const evaluation = compiled.value.evaluate({
+    importValue: (path) => standardImport(path, SETTINGS),
+  })
+  assert.match(evaluation.error?.message ?? '', /the JSON has too many values/)
+})

@@ -88,9 +88,6 @@ interface CompletedRequest {
   readonly tookMs: number
 }
 
-/** Room for headers beside the longest path. */
-const HEADER_BYTES_MAX = 16 * 1024
-
 /**
  * Creates the HTTP application of both APIs: limits, request IDs, compression, headers, error
  * formats.
@@ -141,7 +138,7 @@ interface Transport {
 /** Returns the options for HTTP, or for HTTPS with the current certificates. */
 function transportOf({ isUpgrade = () => false, security }: HttpServerOptions): Transport {
   const http = {
-    maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
+    maxHeaderSize: LIMITS.urlBytesMax + LIMITS.headerBytesMax,
     connectionsCheckingInterval: CONNECTION_CHECK_MS,
     shouldUpgradeCallback: isUpgrade,
   }

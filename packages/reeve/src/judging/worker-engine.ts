@@ -36,7 +36,7 @@ import {
 /** Limits of the worker: time per policy, memory, and pending evaluations. */
 export const WORKER_LIMITS: ThreadLimits = {
   timeoutMs: 10_000,
-  megabytesMax: 512,
+  megabytesMax: 1_024,
   waitingPerTenantMax: 256,
   waitingMax: 1_024,
   waitMsMax: 60_000,
@@ -48,7 +48,7 @@ const BATCH_MS_MAX = 60_000
 /** Maximum number of policies whose code the thread caches; the least recently used are evicted. */
 const CACHED_CODES_MAX = 500
 /** Share of the thread's memory for cached code. */
-const CODE_MEMORY_SHARE = 1 / 8
+const CODE_MEMORY_SHARE = 1 / 16
 const BYTES_PER_MEGABYTE = 1024 * 1024
 
 export interface WorkerEngineOptions {

@@ -28,9 +28,13 @@ export const LIMITS = {
   /** Part size of a sealed archive or state. */
   blobPartBytes: 1024 * 1024,
 
-  /** Time and memory of the thread that reads large states: 100 MB take 2 s and 600 MB. */
+  /**
+   * Time and memory of the thread that reads large states: 100 MB take 2 s and 600 MB. A state that
+   * may take more than this share of the memory is rejected before it is parsed.
+   */
   stateReadTimeoutMs: 20_000,
-  stateReadMegabytesMax: 1_024,
+  stateReadMegabytesMax: 1_536,
+  stateReadMemoryShare: 0.85,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
   /** Nesting of the JSON of a body, and its objects and lists together. Decision 0007. */
@@ -40,8 +44,11 @@ export const LIMITS = {
   jsonShapesMax: 30_000,
   /** Length of a URL with its query. Decision 0007. */
   urlBytesMax: 64 * 1024,
-  /** Maximum time to send one request. Decision 0007. */
+  /** Headers of a request, beside the longest URL. */
+  headerBytesMax: 16 * 1024,
+  /** Maximum time to send one request, and its headers. Decision 0007. */
   requestTimeoutMs: 5 * 60_000,
+  headTimeoutMs: 15_000,
   /** Length of one path segment or job ID in a path. Decision 0007. */
   pathParamCharsMax: 4096,
   /** A task's name is part of file names on its node, of up to 255 bytes. */
@@ -259,6 +266,14 @@ export const LIMITS = {
   nodeCoresMax: 2 ** 14,
   nodeMemoryMBMax: 2 ** 31,
   nodeDiskMBMax: 2 ** 33,
+  /**
+   * Connections that have not sent their first message, the time for it, and its size. A node with
+   * the largest permitted description stays below: a peer without a token must not keep the server
+   * parsing.
+   */
+  unidentifiedNodesMax: 4_096,
+  nodeHelloTimeoutMs: 10_000,
+  nodeHelloBytesMax: 1024 * 1024,
   /** Number of node pools up to which a node with an unknown pool creates it. Decision 0064. */
   nodePoolsMax: 1_000,
   /**

@@ -1,3 +1,4 @@
+import { exactJsonMemoryBytes } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
 import { parseExactJson } from '@reeve/native-policy'
@@ -9,6 +10,12 @@ const DEPTH_MAX = 200
 
 /** Objects and lists of a plan, about as many as in 50 MB of a real one. */
 const CONTAINERS_MAX = 3_000_000
+
+/**
+ * Memory that a plan with long numbers may take while it is parsed: the thread has 1 GB, and the
+ * process ends with a thread that exceeds its limit inside the parser.
+ */
+const EXACT_MEMORY_BYTES_MAX = 850 * 1024 * 1024
 
 /** Matches a number that may exceed the precision of a double. Digits in strings do not match. */
 const LONG_NUMBER = /[[:,]\s*-?\d{16}/
@@ -26,7 +33,10 @@ export function parsePlan(
   try {
     const text = decode(bytes)
     // 64-bit integers keep all digits.
-    return validatePlan(LONG_NUMBER.test(text) ? parseExactJson(text) : JSON.parse(text))
+    if (!LONG_NUMBER.test(text)) return validatePlan(JSON.parse(text))
+    if (exactJsonMemoryBytes(bytes) > EXACT_MEMORY_BYTES_MAX)
+      return err('The plan has too many values for one with numbers of more than 15 digits')
+    return validatePlan(parseExactJson(text))
   } catch (thrown) {
     const isText = thrown instanceof SyntaxError
     return err(isText ? `The plan is not JSON: ${thrown.message}` : 'The plan is not UTF-8 text')

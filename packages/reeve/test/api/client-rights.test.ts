@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { NAMESPACE_CAPABILITIES, type AclToken } from '@reeve/contract'
+import { LIMITS } from '../../src/model/index.ts'
 import { execClient, execPath } from './exec-client.ts'
 import { aNodeWorld, shell, type NodeWorld } from './node-world.ts'
 
@@ -160,10 +161,15 @@ test('rights: a handshake that is wrong closes the channel', async (t) => {
   const matching = execClient(world.webSocket(path, headers))
   matching.send({ version: 1, auth_token: root })
   assert.deepEqual(await matching.closed, [1000, ''])
-  const silent = execClient(world.webSocket(path))
-  await new Promise((resolve) => silent.socket.on('open', resolve))
-  world.server.clock.advance(10_000)
-  assert.deepEqual(await silent.closed, [1008, 'no handshake within the time limit'])
+  const { execHandshakeTimeoutMs: limitMs } = LIMITS
+  const [slow, silent] = [execClient(world.webSocket(path)), execClient(world.webSocket(path))]
+  for (const { socket } of [slow, silent])
+    await new Promise((resolve) => socket.on('open', resolve))
+  world.server.clock.advance(limitMs - 1)
+  slow.send({ version: 1, auth_token: root })
+  assert.deepEqual(await slow.closed, [1000, ''])
+  world.server.clock.advance(1)
+  assert.deepEqual(await silent.closed, [1008, 'no handshake within 10 s'])
 })
 
 test('rights: a stream can be dialled only by who was asked for it', async (t) => {

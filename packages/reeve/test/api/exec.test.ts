@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { LIMITS } from '../../src/model/index.ts'
 import { until } from '../build/until.ts'
 import { execClient, execPath } from './exec-client.ts'
 import { aNodeWorld, shell } from './node-world.ts'
@@ -233,6 +234,22 @@ test('exec: frames that are none close the channel', async (t) => {
     assert.match(gotReason, reason)
   }
 })
+
+for (const [bytes, code] of [
+  [LIMITS.execFrameBytesMax, 1000],
+  [LIMITS.execFrameBytesMax + 1, 1009],
+] as const)
+  test(`exec: a frame of ${bytes} bytes ends with ${code}`, async (t) => {
+    const { run, webSocket } = await aNodeWorld(t)
+    const { id } = await run([SLEEP])
+    const client = execClient(webSocket(execPath(id, { task: 'web', command: ['/bin/cat'] })))
+    const frame = '{"x":""}'
+    client.socket.on('open', () => {
+      client.socket.send(`{"x":"${'x'.repeat(bytes - frame.length)}"}`)
+      client.send({ stdin: { close: true } })
+    })
+    assert.equal((await client.closed)[0], code)
+  })
 
 test('exec: a request that is none, and a page from elsewhere, are refused', async (t) => {
   const { run, webSocket, get, address } = await aNodeWorld(t)

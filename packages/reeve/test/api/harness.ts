@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Server } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import {
   HEADERS,
@@ -156,8 +157,12 @@ export interface TestServer {
   readonly engine: MemoryEngine
   /** The routes that are mounted. */
   readonly routes: readonly Route[]
+  /** The HTTP server, which listens after `listen`. */
+  readonly http: Server
   /** What was logged as an error. */
   readonly faults: readonly unknown[]
+  /** What the server's HTTP port logged as a warning. */
+  readonly warnings: readonly object[]
   /** What the operator wrote into the bootstrap reset file. */
   resetFile: string | undefined
   /** Calls a route of the contract and holds the answer against it. */
@@ -183,6 +188,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const sealer = createSealer({ sealingKey: Buffer.alloc(32, 7) })
   const policyAsker = options.policyAsker ?? sharedPolicyThread
   const faults: unknown[] = []
+  const warnings: object[] = []
   const broker = new EvaluationBroker({ store, clock })
   const context: WorkloadContext = {
     store,
@@ -218,7 +224,11 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     sessions: new NodeSessions(store),
     random,
     agent: { ...AGENT, ...options.agent },
-    log: { error: (fields) => void faults.push(fields), debug: () => undefined },
+    log: {
+      error: (fields) => void faults.push(fields),
+      warn: (fields) => void warnings.push(fields),
+      debug: () => undefined,
+    },
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
@@ -241,7 +251,9 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     broker,
     engine,
     routes: http.routes,
+    http: http.app.server,
     faults,
+    warnings,
     resetFile: undefined,
     async send(method, url, { body, token, headers } = {}) {
       const isSentAsIs = typeof body === 'string' || Buffer.isBuffer(body)

@@ -298,6 +298,7 @@ test('limits: headers beyond the limit are refused in plain text', LIMIT, async 
   const answer = await raw(port, head)
   assert.match(answer, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
   assert.match(answer, /content-type: text\/plain; charset=utf-8\r\n/)
+  assert.match(answer, /the headers are longer than 16384 bytes$/)
   await goesOn(server)
 })
 

@@ -87,6 +87,23 @@ test('flood: a node that does not stop is cut off, refused for a while, and then
   assert.equal((await (await connect()).first()).kind, 'welcome')
 })
 
+test('flood: a node that reconnects with invalid messages writes one log line a minute', async (t) => {
+  const { server, node, connect } = await aWorld(t)
+  const fail = async (peer: NodePeer): Promise<void> => {
+    peer.say('{')
+    assert.equal((await peer.closed()).code, 1011)
+  }
+  await fail(node)
+  for (let i = 0; i < 4; i++) await fail(await connect())
+  assert.equal(server.warnings.length, 1)
+  assert.partialDeepStrictEqual(server.warnings[0], { nodeId: A, suppressed: 0 })
+  server.clock.advance(60_000)
+  await fail(await connect())
+  assert.equal(server.warnings.length, 2)
+  assert.partialDeepStrictEqual(server.warnings[1], { nodeId: A, suppressed: 4 })
+  assert.deepEqual(server.faults, [])
+})
+
 test('flood: others are served while a node floods', async (t) => {
   const { node, connect } = await aWorld(t)
   for (let i = 0; i < 20_000; i++) node.say('{"kind":"unwatch","id":1}')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReportedService } from '@reeve/contract'
-import type { AllocationRow } from '../../src/model/index.ts'
+import { LIMITS, type AllocationRow } from '../../src/model/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { forceGarbageCollection, reportServices } from '../../src/workload/index.ts'
 import { anAllocation, aJob, anId } from '../build/index.ts'
@@ -129,6 +129,17 @@ test('services: a node speaks for its own allocations only, and under ids that n
   await reportServices(server.context, { nodeId: anId('node', 2), sets, all: [] })
   await report(server, first, offer(first, 'web', { ID: '_reeve-task-of-somebody-else' }))
   assert.deepEqual(await server.ok('listServices'), [])
+})
+
+test('services: of an allocation as many as the limit are registered, the rest is ignored', async () => {
+  const { server, first } = await open('default')
+  const { servicesPerAllocationMax: max } = LIMITS
+  const offered = (count: number) => Array.from({ length: count }, (_, i) => offer(first, `s${i}`))
+  const { service_registrations: registered } = server.context.store.tables
+  for (const count of [max, max + 1]) {
+    await report(server, first, ...offered(count))
+    assert.equal(registered.size, max)
+  }
 })
 
 test('services: who there is tells what went while nobody listened', async () => {

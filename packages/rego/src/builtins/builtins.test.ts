@@ -299,6 +299,7 @@ const HOSTILE = [
   'regex.match(concat("", [x | some i in numbers.range(1, 9000); x := "(a|"]), "a")',
   'count([x | some i in numbers.range(1, 100000); x := regex.match("(a*)*b", concat("", [y | some j in numbers.range(1, 1000); y := "a"]))])',
   'bits.lsh(1, 1000000000000)',
+  'json.unmarshal(sprintf("[%s0]", [concat("", [y | some j in numbers.range(1, 300000); y := "{},"])]))',
   'graph.reachable_paths({x: ys | some x in numbers.range(1, 40); ys := numbers.range(1, 40)}, [1])',
 ]
 

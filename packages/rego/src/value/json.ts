@@ -1,3 +1,4 @@
+import { EMBEDDED_JSON_MEMORY_BYTES_MAX, exactJsonMemoryBytes } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { RESULT_NODES_MAX, STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import { LimitExceeded, withFuel } from './fuel.ts'
@@ -56,6 +57,8 @@ function isPlainList(plain: JsonValue): plain is readonly JsonValue[] {
  */
 export function parseHclJson(given: string): Result<Value, string> {
   const text = given.includes('\\u') ? given.replace(ESCAPES, wellFormed) : given
+  if (exactJsonMemoryBytes(text) > EMBEDDED_JSON_MEMORY_BYTES_MAX)
+    return err('the JSON has too many values')
   try {
     if (!MAYBE_LONG_NUMBER.test(text)) return ok(fromJson(asPlain(JSON.parse(text))))
     return ok(readExact(text))

@@ -1,8 +1,9 @@
 // tidy-allow vendor: the state file has this name for the version of the tool
 import { createHash } from 'node:crypto'
 import { v2 } from '@reeve/contract'
-import { parseExactJson } from '@reeve/kit/json.ts'
+import { exactJsonMemoryBytes, parseExactJson } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { LIMITS } from '../../model/index.ts'
 
 /** An output as in the state. */
 export interface StateOutput {
@@ -66,7 +67,14 @@ export function inspectState(bytes: Uint8Array): Result<InspectedState, string> 
 
 const STATE_FORMAT = 4
 
+const MEMORY_BYTES_MAX = LIMITS.stateReadMegabytesMax * 1024 * 1024 * LIMITS.stateReadMemoryShare
+
 function parseState(bytes: Uint8Array): Result<JsonObject, string> {
+  if (exactJsonMemoryBytes(bytes) > MEMORY_BYTES_MAX)
+    return err(
+      'The state has more values than can be read with ' +
+        `${LIMITS.stateReadMegabytesMax} MB of memory`,
+    )
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     const value = asObject(parseExactJson(text))

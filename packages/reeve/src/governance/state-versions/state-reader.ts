@@ -6,7 +6,7 @@ import { organizationTenant } from '../../policy/index.ts'
 import { overloadMessage, ThreadQueue, type ThreadLimits } from '../../threads/index.ts'
 import { inspectState, type InspectedState } from './inspect-state.ts'
 
-const THREAD_LIMITS: ThreadLimits = {
+export const STATE_READER_LIMITS: ThreadLimits = {
   timeoutMs: LIMITS.stateReadTimeoutMs,
   megabytesMax: LIMITS.stateReadMegabytesMax,
   waitingPerTenantMax: 32,
@@ -21,13 +21,15 @@ type InspectionResult = Result<InspectedState, string>
  */
 export class StateReader {
   readonly #queue: ThreadQueue<Uint8Array, InspectionResult>
+  readonly #limits: ThreadLimits
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: ThreadLimits = STATE_READER_LIMITS) {
+    this.#limits = limits
     this.#queue = new ThreadQueue({
       clock,
       file: new URL('./state-worker.ts', import.meta.url),
       description: 'reads states',
-      limits: THREAD_LIMITS,
+      limits,
     })
   }
 
@@ -40,11 +42,11 @@ export class StateReader {
       case 'done':
         return result.outcome
       case 'too-slow':
-        return err(`The state takes longer than ${THREAD_LIMITS.timeoutMs} ms to read`)
+        return err(`The state takes longer than ${this.#limits.timeoutMs} ms to read`)
       case 'too-large':
-        return err(`The state takes more than ${THREAD_LIMITS.megabytesMax} MB of memory to read`)
+        return err(`The state takes more than ${this.#limits.megabytesMax} MB of memory to read`)
       case 'overloaded':
-        throw new Fault(OVERLOADED, overloadMessage(result.cause, 'states', THREAD_LIMITS))
+        throw new Fault(OVERLOADED, overloadMessage(result.cause, 'states', this.#limits))
     }
   }
 

@@ -40,16 +40,9 @@ import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import type { HttpLog } from '../server.ts'
 import { WebSocketWriter, type SendSocket, WebSocketAcceptor } from './websocket.ts'
-import { NewNodeLimit, NodeInbox, NodePenalties } from './node-inbox.ts'
+import { NewNodeLimit, NodeInbox, NodeLogLimit, NodePenalties } from './node-inbox.ts'
 import { rejectUpgrade } from './upgrade.ts'
 
-/** Time in which a connected peer must send its hello. */
-const HELLO_TIMEOUT_MS = 10_000
-/**
- * Maximum size of a first message. A node with the largest permitted description stays below it; an
- * unauthenticated peer must not keep the server parsing.
- */
-const HELLO_BYTES_MAX = 1024 * 1024
 /**
  * Time in which a connected node must answer a ping when a second connection claims its identity.
  */
@@ -60,8 +53,6 @@ const CLOSE_TIMEOUT_MS = 1_000
 const SERVICE_RESTART = 1012
 /** Bytes that may be queued for a node that does not read, before its connection is closed. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-/** Maximum number of connections without a hello: more than nodes that connect in one second. */
-const UNIDENTIFIED_MAX = 4_096
 /** Prefix as agents write it; messages with another spelling are not merged. */
 const STATUS_MESSAGE_PREFIX = Buffer.from('{"kind":"status"')
 const isAgentMessage = Compile(AgentMessage)
@@ -106,6 +97,7 @@ export class NodeChannelServer implements WebSocketChannel {
   readonly #migrations: DataMigrations
   readonly #newNodes: NewNodeLimit
   readonly #penalties = new NodePenalties()
+  readonly #logLimit = new NodeLogLimit()
   readonly #sockets: WebSocketAcceptor
   /** Connections that have not sent a hello. */
   readonly #unidentified = new Set<NodeConnection>()
@@ -128,11 +120,11 @@ export class NodeChannelServer implements WebSocketChannel {
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#unidentified.size >= UNIDENTIFIED_MAX)
+    if (this.#unidentified.size >= LIMITS.unidentifiedNodesMax)
       return rejectUpgrade(
         socket,
         503,
-        `${UNIDENTIFIED_MAX} connections have not introduced themselves as nodes yet; try again`,
+        `${LIMITS.unidentifiedNodesMax} connections have not introduced themselves as nodes yet; try again`,
       )
     this.#sockets.accept(request, socket, head, (webSocket) => {
       const address =
@@ -151,6 +143,7 @@ export class NodeChannelServer implements WebSocketChannel {
       unidentified: this.#unidentified,
       newNodes: this.#newNodes,
       penalties: this.#penalties,
+      logLimit: this.#logLimit,
     }
     new NodeConnection(this.#host, shared, { socket, address }).start()
   }
@@ -177,6 +170,7 @@ interface SharedState {
   readonly unidentified: Set<NodeConnection>
   readonly newNodes: NewNodeLimit
   readonly penalties: NodePenalties
+  readonly logLimit: NodeLogLimit
 }
 
 interface Peer {
@@ -201,8 +195,8 @@ class NodeConnection implements NodeSession {
     this.#shared = shared
     this.#socket = socket
     this.#address = address
-    this.#cancelHello = host.clock.after(HELLO_TIMEOUT_MS, () =>
-      this.#reject('no hello within the time limit'),
+    this.#cancelHello = host.clock.after(LIMITS.nodeHelloTimeoutMs, () =>
+      this.#reject(`no hello within ${LIMITS.nodeHelloTimeoutMs / 1_000} s`),
     )
     this.#inbox = new NodeInbox({
       clock: host.clock,
@@ -288,8 +282,8 @@ class NodeConnection implements NodeSession {
   async #receive(bytes: Buffer): Promise<void> {
     // The node repeats the report on its next channel.
     if (this.#isClosing) return
-    if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
-      return this.#reject(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
+    if (this.#nodeId === '' && bytes.length > LIMITS.nodeHelloBytesMax)
+      return this.#reject(`the first message has more than ${LIMITS.nodeHelloBytesMax} bytes`)
     const message = readMessage(bytes)
     if (message === undefined) {
       if (this.#nodeId === '') this.#reject('the first message must be a hello of this version')
@@ -357,7 +351,7 @@ class NodeConnection implements NodeSession {
    */
   #rejectDuplicateAgent({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
     const text = 'rejected a second agent with the identity of a connected node'
-    this.#host.log.warn?.({ nodeId, name }, text)
+    this.#warn({ nodeId, name }, text, nodeId)
     this.#reject(
       `another agent is connected as node ${nodeId}. If this data directory is a copy of that ` +
         "agent's, stop this agent and give it an empty one: it becomes a node of its own",
@@ -401,7 +395,7 @@ class NodeConnection implements NodeSession {
 
   #onOverload(): void {
     const nodeId = this.#nodeId
-    this.#host.log.warn?.({ nodeId, address: this.#address }, OVERLOADED)
+    this.#warn({ nodeId, address: this.#address }, OVERLOADED, nodeId || this.#address)
     if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.monotonicMs())
     this.#reject(OVERLOADED)
   }
@@ -415,11 +409,24 @@ class NodeConnection implements NodeSession {
     if (this.#isClosing) return
     this.#closeWith(1011)
     const { log } = this.#host
-    const fields = { nodeId: this.#nodeId, err: errorMessage(thrown) }
+    const nodeId = this.#nodeId
+    const fields = { nodeId, err: errorMessage(thrown) }
     const isBadMessage = thrown instanceof SyntaxError || thrown instanceof JsonLimitError
-    if (!isBadMessage) log.error(fields, 'node channel failed')
-    else if (this.#nodeId === '') log.debug(fields, 'an unidentified peer sent an invalid message')
-    else log.warn?.(fields, 'a node sent an invalid message')
+    if (!isBadMessage) {
+      const suppressed = this.#logSlot(fields.err)
+      if (suppressed !== undefined) log.error({ ...fields, suppressed }, 'node channel failed')
+    } else if (nodeId === '') log.debug(fields, 'an unidentified peer sent an invalid message')
+    else this.#warn(fields, 'a node sent an invalid message', nodeId)
+  }
+
+  /** Logs a warning, at most once a minute for each peer and text. */
+  #warn(fields: object, text: string, peer: string): void {
+    const suppressed = this.#logSlot(`${peer} ${text}`)
+    if (suppressed !== undefined) this.#host.log.warn?.({ ...fields, suppressed }, text)
+  }
+
+  #logSlot(cause: string): number | undefined {
+    return this.#shared.logLimit.take(cause, this.#host.clock.monotonicMs())
   }
 }
 

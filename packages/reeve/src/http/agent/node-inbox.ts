@@ -1,4 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { TokenBucket } from '@reeve/kit/token-bucket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { NodeAdmission } from '../../workload/index.ts'
@@ -166,12 +167,14 @@ export class NodeRate {
   }
 }
 
+/** Maximum number of nodes or addresses kept at once; the least recently used are dropped. */
+const ENTRIES_MAX = 20_000
+
 /** Nodes that were cut off, with the end of their penalty. */
 export class NodePenalties {
-  readonly #untilMs = new Map<string, number>()
+  readonly #untilMs = new LruCache<string, number>({ weightMax: ENTRIES_MAX })
 
   add(nodeId: string, nowMs: number): void {
-    if (this.#untilMs.size >= ENTRIES_MAX) this.#deleteExpired(nowMs)
     this.#untilMs.set(nodeId, nowMs + LIMITS.nodePenaltyMs)
   }
 
@@ -181,24 +184,41 @@ export class NodePenalties {
     if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
     return Math.max(0, untilMs - nowMs)
   }
-
-  #deleteExpired(nowMs: number): void {
-    for (const [nodeId, untilMs] of this.#untilMs)
-      if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
-    // This many nodes were cut off within a minute: those that continue are cut off again.
-    if (this.#untilMs.size >= ENTRIES_MAX) this.#untilMs.clear()
-  }
 }
 
-/** Maximum number of addresses or nodes kept at once; entries without a penalty are dropped. */
-const ENTRIES_MAX = 20_000
+/** Minimum time between two log lines with the same cause. */
+const LOG_INTERVAL_MS = 60_000
+
+/**
+ * Limits what nodes can write into the log of a server: a node that reconnects after each invalid
+ * message would write hundreds of lines a second, and so would all nodes while the storage fails.
+ */
+export class NodeLogLimit {
+  readonly #causes = new LruCache<string, { readonly loggedMs: number; suppressed: number }>({
+    weightMax: ENTRIES_MAX,
+  })
+
+  /**
+   * Returns how many lines of this cause were suppressed since the last one; undefined if this one
+   * is to be suppressed as well.
+   */
+  take(cause: string, nowMs: number): number | undefined {
+    const last = this.#causes.get(cause)
+    if (last !== undefined && nowMs - last.loggedMs < LOG_INTERVAL_MS) {
+      last.suppressed += 1
+      return undefined
+    }
+    this.#causes.set(cause, { loggedMs: nowMs, suppressed: 0 })
+    return last?.suppressed ?? 0
+  }
+}
 
 /** Limits how many previously unknown nodes this server registers. */
 export class NewNodeLimit {
   readonly #clock: Clock
   readonly #settings: NodeAdmission
   readonly #all: TokenBucket
-  readonly #byAddress = new Map<string, TokenBucket>()
+  readonly #byAddress = new LruCache<string, TokenBucket>({ weightMax: ENTRIES_MAX })
 
   constructor(clock: Clock, settings: NodeAdmission) {
     this.#clock = clock
@@ -226,20 +246,9 @@ export class NewNodeLimit {
   #bucketOf(address: string, nowMs: number): TokenBucket {
     const existing = this.#byAddress.get(address)
     if (existing !== undefined) return existing
-    if (this.#byAddress.size >= ENTRIES_MAX) this.#deleteFull(nowMs)
     const bucket = perMinute(this.#settings.newNodesPerAddressMax, nowMs)
     this.#byAddress.set(address, bucket)
     return bucket
-  }
-
-  /**
-   * Drops full buckets, which equal new ones. The limit over all nodes does not depend on
-   * addresses.
-   */
-  #deleteFull(nowMs: number): void {
-    for (const [address, bucket] of this.#byAddress)
-      if (bucket.isFull(nowMs)) this.#byAddress.delete(address)
-    if (this.#byAddress.size >= ENTRIES_MAX) this.#byAddress.clear()
   }
 }
 

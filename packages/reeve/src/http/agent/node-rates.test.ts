@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
-import { NewNodeLimit, NodePenalties, NodeRate } from './node-inbox.ts'
+import { NewNodeLimit, NodeLogLimit, NodePenalties, NodeRate } from './node-inbox.ts'
 
 test('node rate: a burst is read at once, and reading pauses after it', () => {
   const rate = new NodeRate(0)
@@ -67,6 +67,33 @@ test('penalties: a node is refused for a while', () => {
   assert.equal(penalties.remainingMs('a', 1_000), LIMITS.nodePenaltyMs - 1_000)
   assert.equal(penalties.remainingMs('b', 1_000), 0)
   assert.equal(penalties.remainingMs('a', LIMITS.nodePenaltyMs), 0)
+})
+
+test('penalties: many other nodes that are cut off do not end the penalty of one', () => {
+  const penalties = new NodePenalties()
+  for (let i = 0; i < 20_000; i++) penalties.add(`other-${i}`, 0)
+  penalties.add('a', 0)
+  penalties.add('b', 0)
+  assert.equal(penalties.remainingMs('a', 0), LIMITS.nodePenaltyMs)
+})
+
+test('node log: a line for each cause and minute, and the number of those between', () => {
+  const limit = new NodeLogLimit()
+  assert.deepEqual(
+    [limit.take('a', 0), limit.take('a', 1), limit.take('b', 1), limit.take('a', 59_999)],
+    [0, undefined, 0, undefined],
+  )
+  assert.deepEqual([limit.take('a', 60_000), limit.take('a', 60_001)], [2, undefined])
+})
+
+test('new nodes: many addresses do not reset the limit of one', () => {
+  const clock = new SimulatedClock()
+  const settings = { ...DEFAULT_NODE_ADMISSION, newNodesPerAddressMax: 1, newNodesPerMinuteMax: 0 }
+  const limit = new NewNodeLimit(clock, settings)
+  for (let i = 0; i < 20_000; i++) limit.admit(`other-${i}`)
+  assert.equal(limit.admit('a'), undefined)
+  limit.admit('b')
+  assert.match(limit.admit('a') ?? '', /^more than 1 new nodes/)
 })
 
 test('new nodes: one address does not use up the limit of the others', () => {

@@ -3,9 +3,8 @@ import { readdir } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
+import { LIMITS } from '../../model/index.ts'
 
-/** Time within which a client must send the head of a request. */
-const HEAD_TIMEOUT_MS = 15_000
 /** Interval at which connections beyond their time limit are closed. */
 export const CONNECTION_CHECK_MS = 5_000
 /** Share of the process's file descriptors that is reserved for storage and outgoing calls. */
@@ -31,7 +30,7 @@ export function limitConnections(
   const usable = files * (1 - RESERVED_FILES_SHARE)
   const max = Math.floor(Math.min(connectionsMax ?? Number.POSITIVE_INFINITY, usable))
   server.maxConnections = max
-  server.headersTimeout = HEAD_TIMEOUT_MS
+  server.headersTimeout = LIMITS.headTimeoutMs
   let rejected = 0
   let loggedMs = Number.NEGATIVE_INFINITY
   server.on('drop', () => {

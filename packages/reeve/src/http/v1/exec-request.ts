@@ -133,7 +133,8 @@ export async function readHandshake(
     return policyViolation(`ws_handshake value is not a boolean: ${isInFirstFrame.error}`)
   if (!isInFirstFrame.value) return ok(header)
   const text = await firstMessage(client, clock)
-  if (text === undefined) return policyViolation('no handshake within the time limit')
+  if (text === undefined)
+    return policyViolation(`no handshake within ${LIMITS.execHandshakeTimeoutMs / 1_000} s`)
   const frame = parseHandshakeFrame(text)
   if (!frame.ok) return policyViolation(frame.error)
   const { version, token } = frame.value

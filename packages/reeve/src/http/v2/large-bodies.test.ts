@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { systemClock } from '../../../test/build/agent.ts'
 import { LargeBodyParser } from './large-bodies.ts'
@@ -73,6 +74,24 @@ test('large bodies: those of a tenant are parsed one by one, too many rejected',
   await assert.rejects(read('c'), { kind: 'overloaded', message: /on this server \(limit 3\)/ })
   for (const { ok } of await Promise.all(waiting)) assert.equal(ok, true)
 })
+
+const REJECTED = { kind: 'overloaded', message: /^the request waited longer than 60 s/ }
+for (const [waited, waits] of [
+  [0, 'as long as the limit is parsed'],
+  [1, 'longer is rejected, and others go on'],
+] as const)
+  test(`large bodies: one that waits ${waits}`, async (t) => {
+    const clock = new SimulatedClock()
+    const opened = new LargeBodyParser(clock)
+    t.after(() => opened.stop())
+    const read = (tenant: string) => opened.read(ROUTE, aPlan(1_000), { tenant })
+    // The thread is starting, so the body waits.
+    const waiting = read('a')
+    const settled = waited > 0 ? assert.rejects(waiting, REJECTED) : waiting
+    clock.advance(LIMITS.largeBodyWaitTimeoutMs + waited)
+    await settled
+    assert.equal((await read('b')).ok, true)
+  })
 
 test('large bodies: a body whose client disconnected is not parsed', async (t) => {
   const opened = bodies(t)

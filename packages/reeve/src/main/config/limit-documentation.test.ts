@@ -19,7 +19,7 @@ test('limits: values have the unit that ends their name', () => {
   const page = replaceTables(readFileSync(LIMITS_DOCUMENT, 'utf8'))
   for (const row of [
     '| `jobFileMegabytesMax` | 256 MiB |',
-    '| `stateReadMegabytesMax` | 1 GiB |',
+    '| `stateReadMegabytesMax` | 1536 MiB |',
     '| `bodyBytesMax` | 4 MiB |',
     '| `taskNameBytesMax` | 200 bytes |',
     '| `waitMsMax` | 10 min |',

@@ -133,6 +133,7 @@ export const LIMIT_DESCRIPTIONS = {
     blobPartBytes: ['Size of the parts in which states, plans and archives are stored', 'split'],
     stateReadTimeoutMs: ['Time to read and index an uploaded state', '422'],
     stateReadMegabytesMax: ['Memory of the thread that does', '422'],
+    stateReadMemoryShare: ['Share of it that a state may take by the number of its values', '422'],
     inlineBodyBytesMax: [
       'JSON body of `/api/v2` that the event loop parses; also `run` and `params` of policy trials',
       'a larger body is parsed on a thread; larger `run` and `params` are 422',
@@ -149,7 +150,9 @@ export const LIMIT_DESCRIPTIONS = {
     jsonDepthMax: ['Nesting of free-form JSON, such as the `config` of a task', REJECTED_400],
     urlBytesMax: ['URL with its query', '414'],
     pathParamCharsMax: ['One segment of a path', '414'],
+    headerBytesMax: ['Headers beside the longest URL', '431, and the connection ends'],
     requestTimeoutMs: ['Time to send a request', '408, and the connection ends'],
+    headTimeoutMs: ['Time to send its headers', '408, and the connection ends'],
     perPageMax: ['Items of a page, as `per_page` says', REJECTED_400],
     filteredRowsMax: [
       'Rows that the `filter` of one page rejects',
@@ -300,6 +303,9 @@ export const LIMIT_DESCRIPTIONS = {
       'Values of jobs and nodes in one answer with metrics',
       'further jobs are left out',
     ],
+    unidentifiedNodesMax: ['Connections that have not sent their first message', '503'],
+    nodeHelloTimeoutMs: ['Time for the first message of an agent', 'its connection ends'],
+    nodeHelloBytesMax: ['First message of an agent', 'its connection ends'],
     agentMessageBytesMax: ['Message of an agent', 'its connection ends'],
     nodeEventsMax: ['Events of a node', OLDEST_DROPPED],
     nodeNameCharsMax: ['Name of a node', NODE_REJECTED],

@@ -4,7 +4,7 @@ import type { Input, Job } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
 import { canonicalizeJob, PARSE_DEFAULTS } from '../canonical/canonicalize-job.ts'
 import { LIMITS } from '../limits.ts'
-import { isLargeJob, jobSizeProblem } from './job.ts'
+import { isLargeJob, jobSizeProblem, patternInstructions } from './job.ts'
 
 const { jobPartsMax, jobEntriesMax } = LIMITS
 
@@ -53,6 +53,23 @@ const cases: readonly (readonly [string, Input<Job>, string | undefined])[] = [
 
 for (const [name, job, problem] of cases)
   test(`jobSizeProblem: ${name}`, () => assert.equal(jobSizeProblem(job), problem))
+
+test('jobSizeProblem: regular expressions have as many instructions as the limit, and none more', () => {
+  const withLiterals = (...lengths: readonly number[]): Input<Job> => ({
+    ID: 'j',
+    Constraints: lengths.map((length) => ({
+      LTarget: '${attr.a}',
+      RTarget: 'a'.repeat(length),
+      Operand: 'regexp',
+    })),
+  })
+  // A literal has an instruction for each character, and some around it.
+  const around = patternInstructions(withLiterals(1)) - 1
+  const full = Array.from({ length: 9 }, () => 2_000 - around)
+  const last = LIMITS.patternInstructionsMax - 9 * 2_000 - around
+  assert.equal(jobSizeProblem(withLiterals(...full, last)), undefined)
+  assert.equal(jobSizeProblem(withLiterals(...full, last + 1)), patterns)
+})
 
 test('jobSizeProblem: defaults do not count', () => {
   const groups = Array.from({ length: jobPartsMax / 2 }, (_, i) => aGroup({ Name: `g${i}` }))

@@ -110,6 +110,18 @@ test('C68 a state is announced, uploaded without a token, and is the current one
   assert.equal(shown.data.attributes['resource-count'], 3)
 })
 
+test('a state of too many objects is rejected, and the server goes on', async () => {
+  const world = await aWorld()
+  await world.lock()
+  const objects = '{},'.repeat(5_000_000)
+  const bytes = Buffer.from(`{"version":4,"serial":1,"lineage":"x","resources":[${objects}{}]}`)
+  const made = await world.announce(bytes, { serial: 1 })
+  const reply = await upload(world.it, made.attributes['hosted-state-upload-url'], bytes)
+  assert.equal(reply.status, 422)
+  assert.match(reply.text, /more values than can be read with 1536 MB of memory/)
+  assert.deepEqual(await world.it.refusal('readCurrentStateVersion', world), NOT_FOUND)
+})
+
 test('C73 a state in the request is stored at once', async () => {
   const world = await aWorld()
   await world.lock()
