@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
+import { pipeline, type Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 
 /** Servers connect quickly: one that takes longer counts as unreachable. */
@@ -40,7 +41,7 @@ export function endToEndHeaders(rawHeaders: readonly string[]): Record<string, s
 }
 
 /** Formats the head of a response for the wire. HTTP parsers read header bytes as latin1. */
-export function formatResponseHead({
+function formatResponseHead({
   statusCode = 502,
   statusMessage = '',
   rawHeaders,
@@ -70,12 +71,79 @@ export function setConnectTimeout(upstreamRequest: ClientRequest): void {
   })
 }
 
-/** Calls back when the connection is open: before that nothing was sent. */
+/**
+ * Calls back when the connection is open, TLS handshake included: before that nothing was sent, so
+ * a failure before it leaves no doubt that the server did nothing.
+ */
 export function onConnected(upstreamRequest: ClientRequest, callback: () => void): void {
   upstreamRequest.on('socket', (socket) => {
-    if (socket.connecting) socket.once('connect', callback)
-    else callback()
+    if (!socket.connecting) return callback()
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', callback)
   })
+}
+
+export function hasRequestBody({ headers }: IncomingMessage): boolean {
+  return 'content-length' in headers || 'transfer-encoding' in headers
+}
+
+/** Sends the response of the upstream to the client. The end of either side ends the other. */
+export function relayResponse(upstreamResponse: IncomingMessage, response: ServerResponse): void {
+  const { statusCode = 502, statusMessage, rawHeaders, headers } = upstreamResponse
+  response.writeHead(statusCode, statusMessage, endToEndHeaders(rawHeaders))
+  // A stream may be silent at first, so send its head now; a body of known length follows at once.
+  if (headers['content-length'] === undefined) response.flushHeaders()
+  pipeline(upstreamResponse, response, () => undefined)
+}
+
+/** Sends the upstream's response to a client that asked for an upgrade and does not get it. */
+export function relayUpgradeResponse(upstreamResponse: IncomingMessage, client: Duplex): void {
+  client.write(formatResponseHead(upstreamResponse))
+  pipeline(upstreamResponse, client, () => undefined)
+}
+
+/** Connections of an upgrade that the upstream has accepted. */
+interface UpgradedConnections {
+  readonly client: Duplex
+  /** Bytes that the client sent after its request head. */
+  readonly clientHead: Buffer
+  readonly upstreamSocket: Socket
+  /** Bytes that the upstream sent after its response head. */
+  readonly upstreamHead: Buffer
+}
+
+/** Accepts the upgrade for the client and joins both connections until either closes. */
+export function joinUpgraded(
+  upstreamResponse: IncomingMessage,
+  { client, clientHead, upstreamSocket, upstreamHead }: UpgradedConnections,
+): void {
+  client.write(formatResponseHead(upstreamResponse))
+  upstreamSocket.setTimeout(0)
+  upstreamSocket.setNoDelay(true)
+  for (const socket of [client, upstreamSocket]) socket.on('error', () => undefined)
+  client.pipe(upstreamSocket).pipe(client)
+  client.on('close', () => upstreamSocket.destroy())
+  upstreamSocket.on('close', () => client.destroy())
+  if (upstreamHead.length > 0) client.write(upstreamHead)
+  if (clientHead.length > 0) upstreamSocket.write(clientHead)
+}
+
+/** Options of the connection pools to other servers. */
+export const UPSTREAM_POOL = { keepAlive: true, maxSockets: 1_024, maxFreeSockets: 64 } as const
+
+/** Requests and upgraded connections in progress with other servers, each with a note. */
+export class InFlightExchanges<Note = undefined> {
+  readonly #exchanges = new Map<ClientRequest | Socket, Note>()
+
+  add(exchange: ClientRequest | Socket, note: Note): void {
+    this.#exchanges.set(exchange, note)
+    exchange.on('close', () => this.#exchanges.delete(exchange))
+  }
+
+  /** Ends the exchanges with this reason: all of them, or those that the filter selects. */
+  end(reason: string, isSelected: (note: Note) => boolean = () => true): void {
+    for (const [exchange, note] of this.#exchanges)
+      if (isSelected(note)) exchange.destroy(new Error(reason))
+  }
 }
 
 /**
