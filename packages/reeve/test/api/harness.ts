@@ -39,14 +39,14 @@ import {
   Authenticator,
   createPlanGate,
   ensureBuiltIns,
-  EventBroker,
   JobFileReader,
-  NodeSessions,
   JobPolicyEvaluator,
   type NodeAdmission,
   type RemoteRegions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
+import { EventBroker, NodeSessions } from '../../src/sessions/index.ts'
+import { SILENT_LOG } from '../build/agent.ts'
 import { schemaErrors } from '../build/schema-errors.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
@@ -218,7 +218,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     sessions: new NodeSessions(store),
     random,
     agent: { ...AGENT, ...options.agent },
-    log: { error: (fields) => void faults.push(fields), debug: () => undefined },
+    log: { ...SILENT_LOG, error: (fields) => void faults.push(fields) },
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},

@@ -27,11 +27,10 @@ import {
 } from '../../workload/index.ts'
 import { json, TEXT_PLAIN, type HttpResponse } from '../response.ts'
 import type { StreamingHost } from './client-operations.ts'
-import { jsonResult, nodeRpc, readableFromNode, unwatchedRead } from './node-rpc.ts'
+import { jsonResult, nodeRpc, unwatchedRead } from './node-rpc.ts'
 import { read, type Endpoint, type V1Request } from './endpoint.ts'
-import { JobLogStream } from './job-log-stream.ts'
 import { inAnyNamespace, inNamespace } from './access.ts'
-import { closeOnRevoke } from './authorization-watch.ts'
+import { closeOnRevoke, JobLogStream, readableFromNode } from '../../sessions/index.ts'
 
 const askList = nodeRpc(Type.Array(FileInfo))
 const askStat = nodeRpc(FileInfo)

@@ -31,7 +31,7 @@ import {
   forceGarbageCollection,
   recountSummaries,
 } from '../../workload/index.ts'
-import { type AuditLog, parseRfc3339 } from '../audit/audit-log.ts'
+import { type AuditLog, parseRfc3339 } from '../../audit/index.ts'
 import { EMPTY_RESPONSE, type HttpResponse, json, jsonItems, TEXT_PLAIN } from '../response.ts'
 import type { AgentInfo } from './agent.ts'
 import {

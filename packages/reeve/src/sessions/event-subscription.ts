@@ -1,11 +1,11 @@
 import { GOVERNANCE_TOPICS, type EventTopic } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
+import type { Caller } from '../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
-import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import { organizationOfEvent, type EventRef } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import type { Authenticator } from '../acl/authenticate.ts'
+import { PERMISSION_DENIED, refusal, type Refusal } from '../model/index.ts'
+import { organizationOfEvent, type EventRef } from '../state/index.ts'
+import type { WorkloadContext } from '../workload/index.ts'
+import type { Authenticator } from '../workload/index.ts'
 import type { EventBroker, EventSink } from './event-broker.ts'
 
 interface EventStreamRequest {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { LIMITS } from '../../model/index.ts'
-import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
+import { LIMITS } from '../model/index.ts'
+import { DEFAULT_NODE_ADMISSION } from '../workload/index.ts'
 import { NewNodeLimit, NodePenalties, NodeRate } from './node-inbox.ts'
 
 test('node rate: a burst is read at once, and reading pauses after it', () => {

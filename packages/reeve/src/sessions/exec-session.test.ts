@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { turn } from '../../../test/build/agent.ts'
+import { turn } from '../../test/build/agent.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
-import { LIMITS } from '../../model/index.ts'
-import { RateLimit } from '../pipeline/rate-limit.ts'
-import { forwardInput, type FrameBudget } from './exec-input.ts'
+import { LIMITS } from '../model/index.ts'
+import { ExecFrameLimits, forwardInput, type FrameBudget } from './exec-session.ts'
 
 function anEnd(clock: SimulatedClock) {
   const sent: string[] = []
@@ -132,11 +131,7 @@ test('exec input: a client that fills the buffer of the node is not read', async
 
 /** As the channel counts: all sessions draw from one bucket. */
 function aSharedBudget(clock: SimulatedClock, perSecond: number): FrameBudget {
-  const rate = new RateLimit(clock, perSecond)
-  return () => {
-    const { isAllowed, resetSeconds } = rate.take('token')
-    return isAllowed ? 0 : resetSeconds * 1_000
-  }
+  return new ExecFrameLimits(clock, perSecond).budgetOf('token')
 }
 
 /** The input that has reached the node. */

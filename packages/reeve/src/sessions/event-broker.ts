@@ -23,8 +23,8 @@ import {
   variableMetadata,
   type VariableRow,
   type WorkspaceRow,
-} from '../../model/index.ts'
-import { type Commit, type CommitLog, type EventRef, joinRowJson } from '../../state/index.ts'
+} from '../model/index.ts'
+import { type Commit, type CommitLog, type EventRef, joinRowJson } from '../state/index.ts'
 
 /** Destination of a stream. Writing never blocks; `backlogBytes` is the amount not yet read. */
 export interface EventSink {

@@ -2,14 +2,15 @@ import type { AuditActor, AuditRecord, Route } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import type { Caller } from '../../acl/index.ts'
+import type { Logger } from '@reeve/kit/log.ts'
+import type { Caller } from '../acl/index.ts'
 import {
   findOrganization,
   findPublicUser,
   findOrganizationById,
   type CallerIdentity,
   type GovernanceContext,
-} from '../../governance/index.ts'
+} from '../governance/index.ts'
 import {
   auditKey,
   outcomeRecord,
@@ -18,7 +19,7 @@ import {
   type AuditOutcome,
   type Store,
   type Tables,
-} from '../../state/index.ts'
+} from '../state/index.ts'
 
 /** Delay of rejection records: they are written in one commit, so that rejecting stays cheap. */
 const FLUSH_DELAY_MS = 100
@@ -28,7 +29,7 @@ const DEFERRED_MAX = 1_000
 interface AuditLogOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Pick<Logger, 'error'>
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { formatTraceparent, type Tracer } from '@reeve/kit/trace.ts'
-import { type AllocationRow, assignedAllocation } from '../../model/index.ts'
+import { type AllocationRow, assignedAllocation } from '../model/index.ts'
 import {
   joinRowJson,
   type Commit,
@@ -8,7 +8,7 @@ import {
   type Store,
   jobVersionKey,
   type Tables,
-} from '../../state/index.ts'
+} from '../state/index.ts'
 
 /** The server's side of one node's channel. */
 export interface NodeSession {

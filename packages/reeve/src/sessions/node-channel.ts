@@ -17,31 +17,33 @@ import {
 import { Compile } from 'typebox/compile'
 import type { RawData } from 'ws'
 import type { Clock } from '@reeve/kit/clock.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import {
   admitNode,
-  CatalogWatches,
-  DataMigrations,
   DEFAULT_NODE_ADMISSION,
   NodeReportBatcher,
   registerNode,
   reportServices,
   resumeRotation,
   updateNode,
-  type NodeRpcClient,
-  type NodeSession,
-  type NodeSessions,
   type WorkloadContext,
-} from '../../workload/index.ts'
-import { LIMITS } from '../../model/index.ts'
-import { JsonLimitError, parseJsonPrefix } from '../json-body.ts'
-import type { LeaderRouter } from '../pipeline/leader-routing.ts'
-import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
-import type { HttpLog } from '../server.ts'
-import { WebSocketWriter, type SendSocket, WebSocketAcceptor } from './websocket.ts'
+} from '../workload/index.ts'
+import { LIMITS } from '../model/index.ts'
+import { CatalogWatches } from './catalog-watches.ts'
+import { DataMigrations } from './data-migrations.ts'
+import type { NodeRpcClient } from './node-requests.ts'
+import type { NodeSession, NodeSessions } from './node-sessions.ts'
+import {
+  requestPath,
+  type SendSocket,
+  type UpgradeRejection,
+  WebSocketAcceptor,
+  type WebSocketChannel,
+  WebSocketWriter,
+} from './websocket.ts'
 import { NewNodeLimit, NodeInbox, NodePenalties } from './node-inbox.ts'
-import { rejectUpgrade } from './upgrade.ts'
 
 /** Time in which a connected peer must send its hello. */
 const HELLO_TIMEOUT_MS = 10_000
@@ -62,6 +64,10 @@ const SERVICE_RESTART = 1012
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** Maximum number of connections without a hello: more than nodes that connect in one second. */
 const UNIDENTIFIED_MAX = 4_096
+const TOO_MANY_UNIDENTIFIED: UpgradeRejection = {
+  status: 503,
+  message: `${UNIDENTIFIED_MAX} connections have not introduced themselves as nodes yet; try again`,
+}
 /** Prefix as agents write it; messages with another spelling are not merged. */
 const STATUS_MESSAGE_PREFIX = Buffer.from('{"kind":"status"')
 const isAgentMessage = Compile(AgentMessage)
@@ -72,12 +78,14 @@ export interface NodeChannelDeps {
   /** Pending requests to nodes, which are completed by their responses. */
   readonly requests: NodeRpcClient
   readonly clock: Clock
-  readonly log: HttpLog
+  readonly log: Logger
+  /** Parses JSON text within the limits of a request body; throws otherwise. */
+  readonly parseJson: (text: string) => unknown
   readonly heartbeatMs: () => number
   /** Called for every message of a node, as proof that it is alive. */
   readonly onNodeSeen: (nodeId: string) => void
   /** Finds the client address of a request that another server has forwarded. */
-  readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
+  readonly leader?: { clientAddressOf(request: IncomingMessage): string | undefined }
 }
 
 /** The connection of one node: a WebSocket, or a simulated one. */
@@ -95,9 +103,11 @@ export interface NodeSocket extends SendSocket {
   terminate(): void
 }
 
+/** A message is not JSON, or exceeds the limits of a body. */
+class InvalidMessageError extends Error {}
+
 /** The servers' end of the nodes' WebSockets (contract: channel.ts). */
 export class NodeChannelServer implements WebSocketChannel {
-  readonly route = NODE_ROUTE
   readonly peer = 'node'
   readonly #host: NodeChannelDeps
   readonly #messages = new WebSocketWriter()
@@ -124,21 +134,21 @@ export class NodeChannelServer implements WebSocketChannel {
 
   /** Reports whether the request is for this channel. */
   serves(request: IncomingMessage): boolean {
-    return request.url?.split('?')[0] === NODE_CHANNEL_PATH
+    return requestPath(request) === NODE_CHANNEL_PATH
   }
 
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#unidentified.size >= UNIDENTIFIED_MAX)
-      return rejectUpgrade(
-        socket,
-        503,
-        `${UNIDENTIFIED_MAX} connections have not introduced themselves as nodes yet; try again`,
-      )
+  handleUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): UpgradeRejection | undefined {
+    if (this.#unidentified.size >= UNIDENTIFIED_MAX) return TOO_MANY_UNIDENTIFIED
     this.#sockets.accept(request, socket, head, (webSocket) => {
       const address =
         this.#host.leader?.clientAddressOf(request) ?? request.socket.remoteAddress ?? ''
       this.connect(webSocket, address)
     })
+    return undefined
   }
 
   /** Serves a connection that was accepted, by this server or by a simulated network. */
@@ -285,12 +295,23 @@ class NodeConnection implements NodeSession {
     })
   }
 
+  /** Parses a message; undefined if this version does not know it. */
+  #parse(bytes: Buffer): AgentMessage | undefined {
+    let message: unknown
+    try {
+      message = this.#host.parseJson(bytes.toString('utf8'))
+    } catch (thrown) {
+      throw new InvalidMessageError(errorMessage(thrown), { cause: thrown })
+    }
+    return isAgentMessage.Check(message) ? message : undefined
+  }
+
   async #receive(bytes: Buffer): Promise<void> {
     // The node repeats the report on its next channel.
     if (this.#isClosing) return
     if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
       return this.#reject(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
-    const message = readMessage(bytes)
+    const message = this.#parse(bytes)
     if (message === undefined) {
       if (this.#nodeId === '') this.#reject('the first message must be a hello of this version')
       return // ignore unknown messages: they may come from a later version
@@ -357,7 +378,7 @@ class NodeConnection implements NodeSession {
    */
   #rejectDuplicateAgent({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
     const text = 'rejected a second agent with the identity of a connected node'
-    this.#host.log.warn?.({ nodeId, name }, text)
+    this.#host.log.warn({ nodeId, name }, text)
     this.#reject(
       `another agent is connected as node ${nodeId}. If this data directory is a copy of that ` +
         "agent's, stop this agent and give it an empty one: it becomes a node of its own",
@@ -381,7 +402,7 @@ class NodeConnection implements NodeSession {
 
   #nextStatus(): StatusMessage | undefined {
     const bytes = this.#inbox.takeIf(STATUS_MESSAGE_PREFIX)
-    const message = bytes === undefined ? undefined : readMessage(bytes)
+    const message = bytes === undefined ? undefined : this.#parse(bytes)
     return message?.kind === 'status' ? message : undefined
   }
 
@@ -401,7 +422,7 @@ class NodeConnection implements NodeSession {
 
   #onOverload(): void {
     const nodeId = this.#nodeId
-    this.#host.log.warn?.({ nodeId, address: this.#address }, OVERLOADED)
+    this.#host.log.warn({ nodeId, address: this.#address }, OVERLOADED)
     if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.monotonicMs())
     this.#reject(OVERLOADED)
   }
@@ -416,22 +437,15 @@ class NodeConnection implements NodeSession {
     this.#closeWith(1011)
     const { log } = this.#host
     const fields = { nodeId: this.#nodeId, err: errorMessage(thrown) }
-    const isBadMessage = thrown instanceof SyntaxError || thrown instanceof JsonLimitError
-    if (!isBadMessage) log.error(fields, 'node channel failed')
+    if (!(thrown instanceof InvalidMessageError)) log.error(fields, 'node channel failed')
     else if (this.#nodeId === '') log.debug(fields, 'an unidentified peer sent an invalid message')
-    else log.warn?.(fields, 'a node sent an invalid message')
+    else log.warn(fields, 'a node sent an invalid message')
   }
 }
 
 const OVERLOADED =
   `this node sent more than ${LIMITS.nodeMessagesPerSecond} messages or ` +
   `${LIMITS.nodeBytesPerSecond} bytes a second for ${LIMITS.nodeOverloadMsMax / 1_000} s`
-
-/** Parses a message. Undefined if this version does not know it; throws if it is not JSON. */
-function readMessage(bytes: Buffer): AgentMessage | undefined {
-  const message = parseJsonPrefix(bytes.toString('utf8'))
-  return isAgentMessage.Check(message) ? message : undefined
-}
 
 /** Merges the updates of two reports by allocation. Absent fields are unchanged. */
 function mergeUpdates(

@@ -5,8 +5,8 @@ import type { NodeStreamRequest, StreamFrame } from '@reeve/contract'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { err, ok } from '@reeve/kit/result.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
-import { refusal, type Refusal } from '../../model/index.ts'
-import type { NodeGateway } from '../../workload/index.ts'
+import { refusal, type Refusal } from '../model/index.ts'
+import type { NodeGateway } from '../workload/index.ts'
 import { JobLogStream } from './job-log-stream.ts'
 
 const SOURCE = {

@@ -2,8 +2,68 @@ import { ExecRequestFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
 import { isBase64 } from '@reeve/kit/base64.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
-import { LIMITS } from '../../model/index.ts'
+import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
+import { TokenBucket } from '@reeve/kit/token-bucket.ts'
+import { LIMITS } from '../model/index.ts'
+
+/** Close codes of a node's stream that its client receives unchanged. */
+const FORWARDED_CODES: ReadonlySet<number> = new Set([1000, 1008, 1011])
+
+/** Connects the WebSocket of a client to the stream of the node that runs its command. */
+export function connectExec(client: StreamSocket, node: StreamSocket, budget: FrameBudget): void {
+  client.onClose(() => {
+    // A paused node stream would have to be read to its end before the node's close frame is seen.
+    if (node.isPaused) node.terminate()
+    else node.close(1001, 'the caller has gone')
+  })
+  node.onClose((code, reason) => {
+    if (FORWARDED_CODES.has(code)) client.close(code, reason)
+    else client.close(1011, 'the connection to the node was lost')
+  })
+  pipeMessages(node, client)
+  forwardInput(client, node, { clock: realTimeClock, budget })
+}
+
+/** Frames are merged by the machine's time, independent of the server's clock. */
+const realTimeClock: Clock = {
+  nowMs: () => performance.now(),
+  monotonicMs: () => performance.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Limits the frames of a tenant. All of its sessions share one budget, on whatever nodes. */
+export class ExecFrameLimits {
+  readonly #buckets = new Map<string, TokenBucket>()
+  readonly #clock: Pick<Clock, 'monotonicMs'>
+  readonly #perSecond: number
+
+  constructor(
+    clock: Pick<Clock, 'monotonicMs'> = realTimeClock,
+    perSecond: number = LIMITS.execFramesPerSecond,
+  ) {
+    this.#clock = clock
+    this.#perSecond = perSecond
+  }
+
+  budgetOf(tenant: string): FrameBudget {
+    return () => {
+      const nowMs = this.#clock.monotonicMs()
+      const bucket = this.#buckets.get(tenant) ?? this.#createBucket(tenant, nowMs)
+      return bucket.tryTake(1, nowMs) ? 0 : bucket.waitForMs(1, nowMs)
+    }
+  }
+
+  /** Creates the bucket of a tenant; those of idle tenants, which are full, are dropped. */
+  #createBucket(tenant: string, nowMs: number): TokenBucket {
+    for (const [id, bucket] of this.#buckets) if (bucket.isFull(nowMs)) this.#buckets.delete(id)
+    const bucket = new TokenBucket(this.#perSecond, this.#perSecond, nowMs)
+    this.#buckets.set(tenant, bucket)
+    return bucket
+  }
+}
 
 /** Counts a frame of a token. Returns 0 if it may be read now, else the milliseconds until then. */
 export type FrameBudget = () => number

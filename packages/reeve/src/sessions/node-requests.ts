@@ -2,7 +2,7 @@ import type { NodeRequest, OpenMessage, ReplyMessage, RequestMessage } from '@re
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
-import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import { LIMITS, refusal, type Refusal } from '../model/index.ts'
 import {
   NO_PATH_TO_NODE,
   NODE_CONNECTING,
@@ -10,7 +10,7 @@ import {
   refusalFromNode,
   type NodeGateway,
   type OpenStreamRequest,
-} from './node-gateway.ts'
+} from '../workload/index.ts'
 import type { NodeSession, NodeSessions } from './node-sessions.ts'
 import { NodeStreams, type StreamLimits } from './node-streams.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'

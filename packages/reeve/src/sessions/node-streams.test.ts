@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { anId } from '../../../test/build/index.ts'
-import { countingIds, turn } from '../../../test/build/agent.ts'
-import { LIMITS } from '../../model/index.ts'
-import { NODE_TIMEOUT } from './node-gateway.ts'
+import { anId } from '../../test/build/index.ts'
+import { countingIds, turn } from '../../test/build/agent.ts'
+import { LIMITS } from '../model/index.ts'
+import { NODE_TIMEOUT } from '../workload/index.ts'
 import { NodeStreams } from './node-streams.ts'
 
 /** Requests streams to nodes that do not answer. */

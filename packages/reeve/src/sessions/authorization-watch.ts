@@ -1,10 +1,20 @@
 import type { Readable } from 'node:stream'
-import type { Caller } from '../../acl/index.ts'
+import type { Caller } from '../acl/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { PERMISSION_DENIED } from '../../model/index.ts'
-import type { Authenticator, WorkloadContext } from '../../workload/index.ts'
-import { type CloseFrame, closeFrameFor } from './exec-request.ts'
+import { PERMISSION_DENIED } from '../model/index.ts'
+import type { Authenticator, WorkloadContext } from '../workload/index.ts'
+
+/** Close code and reason of a channel. */
+export interface CloseFrame {
+  readonly code: number
+  readonly reason: string
+  /** HTTP status of the same error; undefined for an invalid request. */
+  readonly status?: number
+}
+
+/** Close code of WebSockets for a peer without permission. */
+const POLICY_VIOLATION = 1008
 
 interface AuthorizationWatch {
   readonly context: Pick<WorkloadContext, 'store' | 'aclEnabled'>
@@ -29,7 +39,7 @@ export function watchAuthorization(watch: AuthorizationWatch): () => void {
   const recheck = (): void => {
     cancel()
     const caller = authenticator.authenticate(secret)
-    if (!caller.ok) return watch.onRevoked({ code: 1008, reason: caller.error.message })
+    if (!caller.ok) return watch.onRevoked({ code: POLICY_VIOLATION, reason: caller.error.message })
     const closeFrame = watch.authorize(caller.value)
     if (closeFrame !== undefined) return watch.onRevoked(closeFrame)
     const { accessorId, expiresMs } = caller.value
@@ -69,7 +79,8 @@ export function closeOnRevoke(stream: Readable, reader: StreamAuthorization): Re
     authenticator,
     clock: context.clock,
     secret,
-    authorize: ({ grants }) => (isAllowed(grants) ? undefined : closeFrameFor(PERMISSION_DENIED)),
+    authorize: ({ grants }) =>
+      isAllowed(grants) ? undefined : { code: POLICY_VIOLATION, reason: PERMISSION_DENIED.message },
     onRevoked: ({ reason }) => stream.destroy(new Fault('rights-lost', reason)),
   })
   stream.once('close', endWatch)

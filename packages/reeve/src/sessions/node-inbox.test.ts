@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { LIMITS } from '../../model/index.ts'
+import { LIMITS } from '../model/index.ts'
 import { NodeInbox } from './node-inbox.ts'
 
 interface Bench {

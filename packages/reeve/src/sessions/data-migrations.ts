@@ -1,9 +1,9 @@
 import type { NoDataMessage } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
-import { isClientTerminal, LIMITS, type AllocationRow } from '../../model/index.ts'
-import type { WorkloadContext } from '../context.ts'
-import type { NodeGateway } from './node-gateway.ts'
+import { isClientTerminal, LIMITS, type AllocationRow } from '../model/index.ts'
+import type { WorkloadContext } from '../workload/index.ts'
+import type { NodeGateway } from '../workload/index.ts'
 import type { NodeSession } from './node-sessions.ts'
 
 interface DataMigrationsDeps {

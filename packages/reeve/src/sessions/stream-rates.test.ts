@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { LIMITS } from '../../model/index.ts'
-import { StreamRateLimiter } from './stream-rates.ts'
+import { LIMITS } from '../model/index.ts'
+import { StreamRateLimiter } from './node-streams.ts'
 
 const { nodeStreamBytesPerSecond: PER_SECOND, nodeStreamBytesBurst: BURST } = LIMITS
 

@@ -9,7 +9,33 @@ import {
   UTF8_BYTES_PER_UNIT_MAX,
   type StringChunks,
 } from '@reeve/kit/string-chunks.ts'
-import { LIMITS } from '../../model/index.ts'
+import { LIMITS } from '../model/index.ts'
+
+/** Reason for rejecting an upgrade; the HTTP server writes the response. */
+export interface UpgradeRejection {
+  readonly status: number
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Serves the WebSockets of some paths. */
+export interface WebSocketChannel {
+  /** Kind of peer: nodes have limits of their own, and may need a client certificate. */
+  readonly peer: 'client' | 'node'
+  serves(request: IncomingMessage): boolean
+  /** Takes the connection over, or returns why it is rejected. */
+  handleUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): UpgradeRejection | undefined
+  close(): void
+}
+
+/** Returns the path of a request without its query. */
+export function requestPath(request: IncomingMessage): string {
+  return request.url?.split('?')[0] ?? ''
+}
 
 interface AcceptorOptions {
   readonly messageBytesMax: number
@@ -79,13 +105,19 @@ function answerPings(webSocket: WebSocket, clock: Clock): void {
   })
 }
 
-/** Shared by all streams of this process, whose total memory they bound. */
-const streamBuffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
+/** Returns the buffers that all streams of a server share, and that bound their total memory. */
+export function createStreamBuffers(): StreamBuffers {
+  return new StreamBuffers(LIMITS.nodeStreamBuffers)
+}
 
 /** Wraps a connection as a stream that waits for slow readers. */
-export function streamSocket(webSocket: WebSocket, clock: Clock): StreamSocket {
+export function streamSocket(
+  webSocket: WebSocket,
+  clock: Clock,
+  buffers: StreamBuffers,
+): StreamSocket {
   const stream = new StreamSocket(webSocket, clock, {
-    buffers: streamBuffers,
+    buffers,
     pingMs: LIMITS.nodeStreamPingMs,
     silentMsMax: LIMITS.nodeStreamIdleTimeoutMs,
   })

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import type { NodeStreamRequest, StreamOrigin } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
-import { LIMITS, type Refusal } from '../../model/index.ts'
-import type { LogSource, NodeGateway } from '../../workload/index.ts'
+import { LIMITS, type Refusal } from '../model/index.ts'
+import type { LogSource, NodeGateway } from '../workload/index.ts'
 
 interface JobLogStreamOptions {
   readonly gateway: NodeGateway

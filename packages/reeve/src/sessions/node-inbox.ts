@@ -1,7 +1,7 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { TokenBucket } from '@reeve/kit/token-bucket.ts'
-import { LIMITS } from '../../model/index.ts'
-import type { NodeAdmission } from '../../workload/index.ts'
+import { LIMITS } from '../model/index.ts'
+import type { NodeAdmission } from '../workload/index.ts'
 
 interface NodeInboxOptions {
   readonly clock: Clock

@@ -1,4 +1,4 @@
-import type { RuleAliases } from '../../compat/index.ts'
+import type { RuleAliases } from '../compat/index.ts'
 import type {
   WatchUpdateMessage,
   ServiceRegistration,
@@ -7,14 +7,14 @@ import type {
   Job,
 } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { parseAclRules, resolveGrants, type Grants } from '../../acl/index.ts'
+import { parseAclRules, resolveGrants, type Grants } from '../acl/index.ts'
 import {
   type AllocationRow,
   belongsToWorkload,
   isClientTerminal,
   LIMITS,
   type Workload,
-} from '../../model/index.ts'
+} from '../model/index.ts'
 import {
   namespacedKey,
   joinRowJson,
@@ -22,10 +22,10 @@ import {
   type Store,
   jobVersionKey,
   type Tables,
-} from '../../state/index.ts'
-import type { Sealer } from '../context.ts'
-import { openItems } from '../variables/variables.ts'
-import { listServiceNames } from './services.ts'
+} from '../state/index.ts'
+import type { Sealer } from '../workload/index.ts'
+import { openItems } from '../workload/index.ts'
+import { listServiceNames } from '../workload/index.ts'
 
 /** A node that watches services and variables for its templates. */
 export interface CatalogSubscriber {

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { DesiredMessage } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { joinChunks } from '@reeve/kit/string-chunks.ts'
-import { put } from '../../state/index.ts'
-import { aJob, anAllocation, anId } from '../../../test/build/index.ts'
-import { aStore } from '../../../test/build/store.ts'
+import { put } from '../state/index.ts'
+import { aJob, anAllocation, anId } from '../../test/build/index.ts'
+import { aStore } from '../../test/build/store.ts'
 import { encodeDesiredState, JobJsonCache, type NodeDesiredState } from './node-sessions.ts'
 
 const web = { ...aJob(), ID: 'web' }

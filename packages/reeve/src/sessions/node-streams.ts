@@ -1,18 +1,32 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { OpenMessage, RemoteError } from '@reeve/contract'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  NODE_STREAM_PATH,
+  STREAM_MESSAGE_BYTES_MAX,
+  type OpenMessage,
+  type RemoteError,
+} from '@reeve/contract'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
+import type { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
-import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import { TokenBucket } from '@reeve/kit/token-bucket.ts'
+import { LIMITS, refusal, type Refusal } from '../model/index.ts'
 import {
   NO_PATH_TO_NODE,
   NODE_TIMEOUT,
   refusalFromNode,
   type OpenStreamRequest,
-} from './node-gateway.ts'
+} from '../workload/index.ts'
 import type { NodeSession } from './node-sessions.ts'
-import { StreamRateLimiter } from './stream-rates.ts'
+import {
+  requestPath,
+  streamSocket,
+  type UpgradeRejection,
+  WebSocketAcceptor,
+  type WebSocketChannel,
+} from './websocket.ts'
 
 interface NodeStreamsOptions {
   readonly clock: Clock
@@ -201,5 +215,93 @@ function parseStreamOpening(data: Uint8Array): true | RemoteError | undefined {
   } catch {
     // Not JSON, so not an opening.
     return undefined
+  }
+}
+
+/**
+ * Limits the bytes that node streams transfer per caller. Without a limit, streams that are not
+ * read fill the kernel buffers of their connections, several megabytes each, and 100 of them block
+ * server and node for seconds.
+ */
+export class StreamRateLimiter {
+  readonly #clock: Clock
+  readonly #buckets = new Map<string, TokenBucket>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Records transferred bytes of a caller. @returns how long to pause its streams */
+  consume(accessorId: string, bytes: number): number {
+    const nowMs = this.#clock.monotonicMs()
+    const bucket = this.#buckets.get(accessorId) ?? this.#createBucket(accessorId, nowMs)
+    bucket.take(bytes, nowMs)
+    return bucket.waitMs(nowMs)
+  }
+
+  /** Number of callers with recently read streams. */
+  get size(): number {
+    return this.#buckets.size
+  }
+
+  /** Returns the bucket of a caller; full buckets are dropped. */
+  #createBucket(accessorId: string, nowMs: number): TokenBucket {
+    for (const [id, bucket] of this.#buckets) if (bucket.isFull(nowMs)) this.#buckets.delete(id)
+    const { nodeStreamBytesPerSecond, nodeStreamBytesBurst } = LIMITS
+    const bucket = new TokenBucket(nodeStreamBytesPerSecond, nodeStreamBytesBurst, nowMs)
+    this.#buckets.set(accessorId, bucket)
+    return bucket
+  }
+}
+
+const STREAM_PATH_PREFIX = `${NODE_STREAM_PATH}/`
+
+interface NodeStreamServerOptions {
+  readonly requests: {
+    acceptStream(id: string, secret: string): ((socket: StreamSocket) => void) | undefined
+  }
+  readonly clock: Clock
+  readonly streamBuffers: StreamBuffers
+  /** Reads the secret of a stream from the headers of its request. */
+  readonly bearerToken: (request: IncomingMessage) => string | undefined
+}
+
+/** Accepts the streams that nodes open on request of the server (contract: remote.ts). */
+export class NodeStreamServer implements WebSocketChannel {
+  readonly peer = 'node'
+  readonly #options: NodeStreamServerOptions
+  readonly #sockets: WebSocketAcceptor
+
+  constructor(options: NodeStreamServerOptions) {
+    this.#options = options
+    this.#sockets = new WebSocketAcceptor(options.clock, {
+      messageBytesMax: STREAM_MESSAGE_BYTES_MAX,
+      oneMessagePerTick: true,
+    })
+  }
+
+  serves(request: IncomingMessage): boolean {
+    return requestPath(request).startsWith(STREAM_PATH_PREFIX)
+  }
+
+  handleUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): UpgradeRejection | undefined {
+    const { requests, clock, streamBuffers, bearerToken } = this.#options
+    const id = requestPath(request).slice(STREAM_PATH_PREFIX.length)
+    const accept = requests.acceptStream(id, bearerToken(request) ?? '')
+    if (accept === undefined)
+      return { status: 403, message: 'no request is waiting for this stream' }
+    this.#sockets.accept(request, socket, head, (webSocket) => {
+      accept(streamSocket(webSocket, clock, streamBuffers))
+    })
+    return undefined
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.clients) socket.terminate()
+    this.#sockets.close()
   }
 }
