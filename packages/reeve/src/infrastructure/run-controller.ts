@@ -10,6 +10,7 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Result } from '@reeve/kit/result.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   isTerminal,
   type AllocationRow,
@@ -37,14 +38,10 @@ import {
 import { buildPhaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
 import { chooseNodeVersion, chooseRemoteVersion } from './tools.ts'
 
-export interface ControllerLog {
-  warn(fields: object, message: string): void
-}
-
 export interface RunControllerOptions {
   /** Runs and jobs are rows of the same state. */
   readonly context: WorkloadContext & GovernanceOptions
-  readonly log: ControllerLog
+  readonly log: Pick<Logger, 'warn'>
   readonly settings: ExecutionSettings
   /** Address of a server for runners; empty until known. */
   readonly address: () => string

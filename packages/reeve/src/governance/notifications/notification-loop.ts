@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import type {
   NotificationConfigurationRow,
   NotificationDelivery,
@@ -22,13 +23,9 @@ import {
   type Notifier,
 } from './send-notification.ts'
 
-export interface NotificationLog {
-  warn(fields: object, message: string): void
-}
-
 export interface NotificationLoopOptions {
   readonly notifier: Notifier
-  readonly log: NotificationLog
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /** Maximum delay of reminders and retries. */

@@ -1,6 +1,7 @@
 import { v2 } from '@reeve/contract'
 import { FairQueue } from '@reeve/kit/fair-queue.ts'
 import { Fault, errorMessage, OVERLOADED } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
@@ -27,13 +28,9 @@ const TURN_BUDGET_MS = 50
 /** Runs expired in one commit; the rest follow in the next round. */
 const EXPIRED_PER_COMMIT_MAX = 200
 
-export interface RunWorkerLog {
-  warn(fields: object, message: string): void
-}
-
 export interface RunWorkerOptions {
   readonly context: GovernanceOptions
-  readonly log: RunWorkerLog
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /**
@@ -44,7 +41,7 @@ export interface RunWorkerOptions {
  */
 export class RunWorker {
   readonly #context: GovernanceOptions
-  readonly #log: RunWorkerLog
+  readonly #log: Pick<Logger, 'warn'>
   /** IDs of pending runs, in a queue and as a set. */
   readonly #queue = new FairQueue<string>({
     // The runs are in memory already.

@@ -1,6 +1,7 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { inactivityMs, refusalMessage, type WorkspaceRow } from '../../model/index.ts'
 import {
   put,
@@ -23,13 +24,9 @@ const AUTO_DESTROY_INTERVAL_MS = 60_000
 /** Workspaces per commit; a round makes as many commits as it needs. */
 const WORKSPACES_PER_COMMIT_MAX = 500
 
-interface AutoDestroyLog {
-  warn(fields: object, message: string): void
-}
-
 interface AutoDestroyLoopOptions {
   readonly context: GovernanceOptions
-  readonly log: AutoDestroyLog
+  readonly log: Pick<Logger, 'warn'>
   /** Corrects the deadlines if the clock jumped: without it, a jump would destroy workspaces. */
   readonly checkClock: () => void
 }
