@@ -116,9 +116,7 @@ export const LARGE_SPEC_DEFAULTS = {
   decodedCacheSize: 20_000,
 } as const
 
-export const RUN_SPECS: {
-  readonly [N in keyof RunRows]: Omit<TableSpec<RunRows[N]>, 'name'>
-} = {
+export const RUN_SPECS = {
   blob_parts: {
     ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
@@ -300,4 +298,6 @@ export const RUN_SPECS: {
     key: (row) => row.id,
     indexes: { organization: organizationIdOf, workspace: workspaceIdOf, run: runIdOf },
   },
+} as const satisfies {
+  readonly [N in keyof RunRows]: Omit<TableSpec<RunRows[N]>, 'name'>
 }
