@@ -46,7 +46,7 @@ export function enforcementEffect(
 /**
  * Returns the effective level: in an overridable set, hard-mandatory policies are soft-mandatory.
  */
-export function effectiveLevel(
+function effectiveLevel(
   level: EnforcementLevel,
   isOverridableSet: boolean,
 ): EnforcementLevel {

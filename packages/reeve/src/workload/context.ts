@@ -10,7 +10,7 @@ import type { PolicyEngine } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Author, Store } from '../state/index.ts'
 import type { TaskOrigin, TenantConcurrencyLimiter } from '../threads/index.ts'
-import type { JobPolicyEvaluator } from './guarding/policy-guard.ts'
+import type { JobPolicyEvaluator } from './policy-enforcement/evaluator.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 
 /** Access to the other regions for use cases. */

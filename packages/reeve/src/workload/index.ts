@@ -69,8 +69,8 @@ export {
   planRows,
   systemNs,
 } from './evaluations/inline-placement.ts'
-export { JobPolicyEvaluator } from './guarding/policy-guard.ts'
-export { NO_POLICIES, type PolicySource } from './guarding/policy-source.ts'
+export { JobPolicyEvaluator } from './policy-enforcement/evaluator.ts'
+export { NO_POLICIES, type PolicySource } from './policy-enforcement/evaluator.ts'
 export { JobFileReader } from './job-files/job-file-reader.ts'
 export {
   ALL_LOG_TYPES,
