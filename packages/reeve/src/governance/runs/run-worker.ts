@@ -5,7 +5,7 @@ import type { Logger } from '@reeve/kit/log.ts'
 import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
-import { GOVERNANCE_CAUSE } from '../commit.ts'
+import { commitSystemWrite } from '../commit.ts'
 import type { GovernanceOptions } from '../context.ts'
 import { cancelUnfinishedChanges } from './run-changes.ts'
 import { unsealSnapshots } from './policy-set-snapshots.ts'
@@ -94,16 +94,14 @@ export class RunWorker {
       .filter(({ createdMs }) => Math.abs(nowMs - createdMs) >= v2.PLAN_UPLOAD_WAIT_MS_MAX)
     try {
       for (let index = 0; index < overdue.length; index += EXPIRED_PER_COMMIT_MAX)
-        store.commit({
-          by: 'system',
-          cause: GOVERNANCE_CAUSE,
-          changes: () =>
-            overdue
-              .slice(index, index + EXPIRED_PER_COMMIT_MAX)
-              .flatMap((run) => [
-                put('runs', transitionRun(run, ['errored'], nowMs)),
-                ...cancelUnfinishedChanges(store.tables, run, nowMs),
-              ]),
+        commitSystemWrite(this.#context, {
+          changes: overdue
+            .slice(index, index + EXPIRED_PER_COMMIT_MAX)
+            .flatMap((run) => [
+              put('runs', transitionRun(run, ['errored'], nowMs)),
+              ...cancelUnfinishedChanges(store.tables, run, nowMs),
+            ]),
+          emitsEvents: true,
         })
     } catch (thrown) {
       // The storage failed; the next start expires them.
@@ -205,12 +203,9 @@ export class RunWorker {
     // repeats the evaluation.
     if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
     const durationMs = clock.nowMs() - startMs
-    await store.commit({
-      by: 'system',
-      cause: GOVERNANCE_CAUSE,
-      changes: () =>
-        recordEvaluationChanges(this.#context, { run, plan, sets, results, durationMs }),
-    }).durable
+    const evaluated = { run, plan, sets, results, durationMs }
+    const changes = recordEvaluationChanges(this.#context, evaluated)
+    await commitSystemWrite(this.#context, { changes, emitsEvents: true }).durable
   }
 
   /** Fails closed: a run whose policies cannot be evaluated does not continue. */
@@ -218,10 +213,7 @@ export class RunWorker {
     const { store } = this.#context
     const run = store.tables.runs.find(id)
     if (run?.status !== 'post_plan_running') return
-    store.commit({
-      by: 'system',
-      cause: GOVERNANCE_CAUSE,
-      changes: () => erroredRunChanges(this.#context, run),
-    })
+    const changes = erroredRunChanges(this.#context, run)
+    commitSystemWrite(this.#context, { changes, emitsEvents: true })
   }
 }

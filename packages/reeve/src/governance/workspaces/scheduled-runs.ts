@@ -11,6 +11,7 @@ import {
   type Tables,
 } from '../../state/index.ts'
 import { organizationAuthor } from '../caller.ts'
+import { commitSystemWrite } from '../commit.ts'
 import { currentConfiguration } from '../configuration-versions/configuration-versions.ts'
 import type { GovernanceOptions } from '../context.ts'
 import { queueRun } from '../runs/create-run.ts'
@@ -88,8 +89,7 @@ export class AutoDestroyLoop {
         const changes = due.flatMap((id) =>
           this.#startDestroyChanges(id, { nowMs, failedIds, queued }),
         )
-        if (changes.length > 0)
-          store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
+        if (changes.length > 0) commitSystemWrite({ store }, { changes, emitsEvents: true })
       }
     } catch (thrown) {
       // The storage failed; the next round retries.
@@ -242,8 +242,7 @@ export class DriftLoop {
       // One commit per workspace, so that the limits of the queue count the runs queued before.
       for (const row of due) {
         const changes = this.#queueCheckChanges(row, nowMs)
-        if (changes.length > 0)
-          store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
+        if (changes.length > 0) commitSystemWrite({ store }, { changes, emitsEvents: true })
       }
     } catch (thrown) {
       // The storage failed; the next round retries.
