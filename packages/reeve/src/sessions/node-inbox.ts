@@ -1,4 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { TokenBucket } from '@reeve/kit/token-bucket.ts'
 import { LIMITS } from '../model/index.ts'
 import type { NodeAdmission } from '../workload/index.ts'
@@ -171,7 +172,12 @@ export class NodePenalties {
   readonly #untilMs = new Map<string, number>()
 
   add(nodeId: string, nowMs: number): void {
-    if (this.#untilMs.size >= ENTRIES_MAX) this.#deleteExpired(nowMs)
+    // All penalties last equally long, so the first entry is the first to expire.
+    this.#untilMs.delete(nodeId)
+    for (const [oldest, untilMs] of this.#untilMs) {
+      if (untilMs > nowMs && this.#untilMs.size < ENTRIES_MAX) break
+      this.#untilMs.delete(oldest)
+    }
     this.#untilMs.set(nodeId, nowMs + LIMITS.nodePenaltyMs)
   }
 
@@ -181,16 +187,9 @@ export class NodePenalties {
     if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
     return Math.max(0, untilMs - nowMs)
   }
-
-  #deleteExpired(nowMs: number): void {
-    for (const [nodeId, untilMs] of this.#untilMs)
-      if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
-    // This many nodes were cut off within a minute: those that continue are cut off again.
-    if (this.#untilMs.size >= ENTRIES_MAX) this.#untilMs.clear()
-  }
 }
 
-/** Maximum number of addresses or nodes kept at once; entries without a penalty are dropped. */
+/** Maximum number of addresses or nodes kept at once; beyond it the oldest are dropped. */
 const ENTRIES_MAX = 20_000
 
 /** Limits how many previously unknown nodes this server registers. */
@@ -198,7 +197,8 @@ export class NewNodeLimit {
   readonly #clock: Clock
   readonly #settings: NodeAdmission
   readonly #all: TokenBucket
-  readonly #byAddress = new Map<string, TokenBucket>()
+  /** Addresses that tried last: one that keeps trying does not get a new bucket. */
+  readonly #byAddress = new LruCache<string, TokenBucket>({ weightMax: ENTRIES_MAX })
 
   constructor(clock: Clock, settings: NodeAdmission) {
     this.#clock = clock
@@ -226,20 +226,9 @@ export class NewNodeLimit {
   #bucketOf(address: string, nowMs: number): TokenBucket {
     const existing = this.#byAddress.get(address)
     if (existing !== undefined) return existing
-    if (this.#byAddress.size >= ENTRIES_MAX) this.#deleteFull(nowMs)
     const bucket = perMinute(this.#settings.newNodesPerAddressMax, nowMs)
     this.#byAddress.set(address, bucket)
     return bucket
-  }
-
-  /**
-   * Drops full buckets, which equal new ones. The limit over all nodes does not depend on
-   * addresses.
-   */
-  #deleteFull(nowMs: number): void {
-    for (const [address, bucket] of this.#byAddress)
-      if (bucket.isFull(nowMs)) this.#byAddress.delete(address)
-    if (this.#byAddress.size >= ENTRIES_MAX) this.#byAddress.clear()
   }
 }
 

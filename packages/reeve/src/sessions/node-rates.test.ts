@@ -86,3 +86,24 @@ test('new nodes: one address does not use up the limit of the others', () => {
     ],
   )
 })
+
+/** More nodes or addresses than are kept at once. */
+const FLOOD = 25_000
+
+test('penalties: a flood of other nodes ends only the oldest penalties', () => {
+  const penalties = new NodePenalties()
+  for (let i = 0; i < FLOOD; i++) penalties.add(`node-${i}`, 0)
+  assert.equal(penalties.remainingMs('node-0', 1), 0)
+  assert.equal(penalties.remainingMs(`node-${FLOOD / 2}`, 1), LIMITS.nodePenaltyMs - 1)
+  assert.equal(penalties.remainingMs(`node-${FLOOD - 1}`, 1), LIMITS.nodePenaltyMs - 1)
+})
+
+test('new nodes: a flood from other addresses does not admit one that keeps trying', () => {
+  const settings = { ...DEFAULT_NODE_ADMISSION, newNodesPerAddressMax: 1, newNodesPerMinuteMax: 0 }
+  const limit = new NewNodeLimit(new SimulatedClock(), settings)
+  assert.equal(limit.admit('a'), undefined)
+  for (let i = 0; i < FLOOD; i++) {
+    limit.admit(`address-${i}`)
+    if (i % 1_000 === 0) assert.match(limit.admit('a') ?? '', /^more than 1 new nodes/)
+  }
+})
