@@ -7,11 +7,7 @@ import type { Logger } from '@reeve/kit/log.ts'
 import type { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { AuditEntry, Store } from '../../state/index.ts'
-import {
-  type Authenticator,
-  type WorkloadContext,
-  type PreparedExec,
-} from '../../workload/index.ts'
+import type { Authenticator, PreparedExec, WorkloadContext } from '../../workload/index.ts'
 import {
   type CloseFrame,
   connectExec,

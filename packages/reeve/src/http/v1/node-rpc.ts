@@ -37,7 +37,7 @@ export function nodeRpc<S extends TSchema>(
 export function unwatchedRead(
   respond: () => Promise<Result<HttpResponse, Refusal>>,
 ): Result<WatchedRead, never> {
-  return ok({ index: () => 0, watch: [], respond })
+  return ok({ index: () => 0, watch: [], readsState: false, respond })
 }
 
 export function jsonResult(result: Result<unknown, Refusal>): Result<HttpResponse, Refusal> {
