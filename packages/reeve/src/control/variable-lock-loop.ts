@@ -61,9 +61,9 @@ export class VariableLockLoop {
     try {
       store.commit({ by: 'system', cause: 'VariableUpdated', changes: () => changes })
     } catch (thrown) {
-      // Storage fault: the next start releases them.
+      // Storage fault: the next run releases them.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: errorMessage(thrown) }, 'locks that ran out could not be freed')
+      log.warn({ err: errorMessage(thrown) }, 'expired variable locks could not be released')
     }
   }
 
