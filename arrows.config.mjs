@@ -123,7 +123,7 @@ export const areas = {
   // Several servers, one state: who leads, and what the others do (decision 0031).
   // The ports of http are declared there, and implemented here.
   cluster: { folder: `${reeve}/cluster`, may: ['state', 'proxy'], types: ['http'], builtins },
-  // Passes requests of HTTP on to another server: to the leader, or to another region.
+  // Forwards requests to another server: to the leader, or to another region (decision 0142).
   proxy: { folder: `${reeve}/proxy`, builtins },
   // Certificates: how agents prove to be servers or nodes (decision 0039).
   tls: { folder: `${reeve}/tls`, builtins },
@@ -194,7 +194,8 @@ export const areas = {
     types: ['contract'],
     builtins,
   },
-  // All that outlives a request: connections of nodes, event streams, exec sessions, followed logs.
+  // All that outlives a request: node channels, event streams, exec sessions, followed logs
+  // (decision 0142).
   sessions: {
     folder: `${reeve}/sessions`,
     may: ['workload', 'acl', 'state', 'model', 'contract'],
