@@ -280,12 +280,17 @@ export class RunController {
   async #stopKilled(): Promise<void> {
     const { context } = this.#options
     const { store } = context
-    for (const phase of store.tables.run_phases.rowsByIndex('killed', KILLED_PHASE_KEY)) {
-      const { namespace, id: jobId } = phase
+    for (const { id: jobId, namespace } of store.tables.run_phases.rowsByIndex(
+      'killed',
+      KILLED_PHASE_KEY,
+    )) {
       const request = { namespace, jobId, purge: false, evalPriority: 0, noShutdownDelay: true }
       await stopJob(context, SYSTEM, request)
-      const stopped = { ...phase, cancellation: 'interrupt' as const }
-      commitSystemWrite(context, { changes: [put('run_phases', stopped)], emitsEvents: false })
+      // The run may have been deleted meanwhile.
+      const phase = store.tables.run_phases.find(jobId)
+      if (phase === undefined) continue
+      const changes = [put('run_phases', { ...phase, isJobStopped: true })]
+      commitSystemWrite(context, { changes, emitsEvents: false })
     }
   }
 }

@@ -228,8 +228,11 @@ export const RUN_SPECS = {
       workspace: workspaceIdOf,
       run: runIdOf,
       open: (row) => (isOpenPhase(row) ? OPEN_PHASE_KEY : undefined),
+      // Phases whose jobs must be stopped.
       killed: (row) =>
-        row.cancellation === 'kill' && !isOpenPhase(row) ? KILLED_PHASE_KEY : undefined,
+        row.cancellation === 'kill' && row.isJobStopped !== true && !isOpenPhase(row)
+          ? KILLED_PHASE_KEY
+          : undefined,
       openIn: (row) => (isOpenPhase(row) ? row.organizationId : undefined),
     },
   },
