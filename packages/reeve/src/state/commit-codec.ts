@@ -22,8 +22,8 @@ import { pushRowJson, UNSPLIT, isSameText, type RowJson } from './table/row-json
  *                                         (an empty line: the text of the row before)
  *            ["evaluations","…",null]     (null: deleted; the line below is its last value)
  *
- * A stored row has a hash of the names of its table's indexes (`layout`) and its key in each of them.
- * A commit does not contain the index keys of its rows: few commits are ever read again, and their
+ * A stored row has a hash of the index names of its table (`layout`) and its key in each index. A
+ * commit does not contain the index keys of its rows: few commits are ever read again, and their
  * readers decode the rows. A job and its version share one text, which is half of the bytes of a
  * registration.
  *
