@@ -122,7 +122,9 @@ export const areas = {
 
   // Several servers, one state: who leads, and what the others do (decision 0031).
   // The ports of http are declared there, and implemented here.
-  cluster: { folder: `${reeve}/cluster`, may: ['state'], types: ['http'], builtins },
+  cluster: { folder: `${reeve}/cluster`, may: ['state', 'proxy'], types: ['http'], builtins },
+  // Forwards requests to another server: to the leader, or to another region (decision 0142).
+  proxy: { folder: `${reeve}/proxy`, builtins },
   // Certificates: how agents prove to be servers or nodes (decision 0039).
   tls: { folder: `${reeve}/tls`, builtins },
   storage: {
@@ -164,7 +166,7 @@ export const areas = {
   // Several regions: requests are passed on, and what one of them rules is copied (decision 0041).
   regions: {
     folder: `${reeve}/regions`,
-    may: ['cluster', 'workload', 'state', 'model', 'contract'],
+    may: ['cluster', 'proxy', 'workload', 'state', 'model', 'contract'],
     types: ['http'],
     packages: ['typebox'],
     builtins,
@@ -185,11 +187,29 @@ export const areas = {
   },
   // The program that the jobs of runs start on nodes; it unpacks archives as agents do.
   runner: { folder: `${reeve}/runner`, may: ['agent', 'contract'], builtins },
+  // Audit records of requests that commit nothing themselves.
+  audit: {
+    folder: `${reeve}/audit`,
+    may: ['governance', 'acl', 'state'],
+    types: ['contract'],
+    builtins,
+  },
+  // All that outlives a request: node channels, event streams, exec sessions, followed logs
+  // (decision 0142).
+  sessions: {
+    folder: `${reeve}/sessions`,
+    may: ['workload', 'acl', 'state', 'model', 'contract'],
+    types: ['compat'],
+    packages: ['typebox', 'ws'],
+    builtins,
+  },
   http: {
     folder: `${reeve}/http`,
     // Reads and watches go straight to state; lang holds the filter expressions of list routes;
     // large bodies are parsed on a thread (decision 0081); marked renders the documentation (0137).
     may: [
+      'sessions',
+      'audit',
       'workload',
       'governance',
       'acl',
@@ -200,7 +220,7 @@ export const areas = {
       'threads',
       'compat',
     ],
-    packages: ['fastify', 'marked', 'pino', 'prom-client', 'typebox', 'ws'],
+    packages: ['fastify', 'marked', 'pino', 'prom-client', 'typebox'],
     builtins,
   },
   agent: {

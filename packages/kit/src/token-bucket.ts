@@ -35,6 +35,12 @@ export class TokenBucket {
     return this.#tokens >= 0 ? 0 : Math.ceil((-this.#tokens * 1_000) / this.#perSecond)
   }
 
+  /** Milliseconds until `amount` tokens can be taken; 0 if they can be taken now. */
+  waitForMs(amount: number, nowMs: number): number {
+    this.#refill(nowMs)
+    return Math.max(0, ((amount - this.#tokens) * 1_000) / this.#perSecond)
+  }
+
   isFull(nowMs: number): boolean {
     this.#refill(nowMs)
     return this.#tokens >= this.#burst

@@ -1,6 +1,6 @@
 import type { Channel } from '../src/agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { NodeSocket } from '../src/http/agent/node-channel.ts'
+import type { NodeSocket } from '../src/sessions/index.ts'
 import type { RandomStream } from './random-stream.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 

@@ -6,7 +6,7 @@ import {
 } from '../src/control/index.ts'
 import { EXECUTION_DEFAULTS } from '../src/infrastructure/index.ts'
 import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
-import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
+import { parseJsonPrefix } from '../src/http/json-body.ts'
 import { WorkerEngine } from '../src/judging/index.ts'
 import { MemoryMonitor } from '../src/main/memory-watch.ts'
 import { errorMessage, type Fault } from '@reeve/kit/fault.ts'
@@ -15,16 +15,19 @@ import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { Store, type Commit, type GcThresholds, type StorageEngine } from '../src/state/index.ts'
 import {
   ensureBuiltIns,
-  EventBroker,
   JobFileReader,
   createPlanGate,
   NO_POLICIES,
-  NodeRpcClient,
-  NodeSessions,
   JobPolicyEvaluator,
   type Sealer,
   type WorkloadContext,
 } from '../src/workload/index.ts'
+import {
+  EventBroker,
+  NodeChannelServer,
+  NodeRpcClient,
+  NodeSessions,
+} from '../src/sessions/index.ts'
 import { ChannelSocket, type ServerChannel } from './network.ts'
 import { GrowthCheck, memoryUsageOf, type SimMemory } from './memory.ts'
 import { Violation } from './trace.ts'
@@ -158,6 +161,7 @@ export class SimLeader {
       context: this.context,
       sessions,
       requests: new NodeRpcClient({ sessions, clock, ids }),
+      parseJson: parseJsonPrefix,
       clock,
       log: this.#log(),
       heartbeatMs: () => (this.#areFaultsStopped ? QUIET_HEARTBEAT_MS : DEFAULT_HEARTBEAT_MS),

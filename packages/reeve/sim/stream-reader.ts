@@ -1,5 +1,5 @@
 import type { Commit } from '../src/state/index.ts'
-import type { EventBroker } from '../src/workload/index.ts'
+import type { EventBroker } from '../src/sessions/index.ts'
 import type { RandomStream } from './random-stream.ts'
 import { Violation } from './trace.ts'
 

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { NamespaceCapability } from '@reeve/contract'
 import {
-  ACLS_OFF,
   compileGrants,
   MANAGEMENT_GRANTS,
   NO_GRANTS,
@@ -333,10 +332,9 @@ test('variable: a rule on variables alone does not show the namespace', () => {
   assert.equal(grants.canSeeNamespace('a'), false)
 })
 
-test('MANAGEMENT_GRANTS and ACLS_OFF allow everything, NO_GRANTS nothing', () => {
+test('MANAGEMENT_GRANTS allow everything, NO_GRANTS nothing', () => {
   for (const [grants, answer] of [
     [MANAGEMENT_GRANTS, true],
-    [ACLS_OFF, true],
     [NO_GRANTS, false],
   ] as const) {
     assert.equal(grants.isManagement, answer)

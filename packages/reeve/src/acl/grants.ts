@@ -7,6 +7,7 @@ import type {
   VariableCapability,
 } from '@reeve/contract'
 import { matchGlob } from '@reeve/kit/glob.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { CACHED_NAME_LENGTH_MAX, LOOKUP_CACHE_SIZE_MAX } from './limits.ts'
 import type { AclRules, PolicyShorthand } from './rules.ts'
@@ -64,9 +65,6 @@ export const MANAGEMENT_GRANTS: Grants = {
   variable: always,
   allowsAnyVariable: always,
 }
-
-/** Grants of every request if ACLs are disabled. */
-export const ACLS_OFF: Grants = MANAGEMENT_GRANTS
 
 /** Combines the permissions of all documents; their order does not matter. */
 export function compileGrants(documents: readonly AclRules[]): Grants {
@@ -270,15 +268,14 @@ function plainLength(pattern: string): number {
   return pattern.replaceAll('*', '').length
 }
 
-/** Caches results. A full cache is cleared: that is cheaper than tracking usage. */
+/** Caches the results for the names that were used last. */
 function memoize<T>(find: (name: string) => T): (name: string) => T {
-  const cache = new Map<string, T>()
+  const cache = new LruCache<string, T>({ weightMax: LOOKUP_CACHE_SIZE_MAX })
   return (name) => {
     const cached = cache.get(name)
     if (cached !== undefined) return cached
     const found = find(name)
     if (name.length > CACHED_NAME_LENGTH_MAX) return found
-    if (cache.size >= LOOKUP_CACHE_SIZE_MAX) cache.clear()
     cache.set(name, found)
     return found
   }

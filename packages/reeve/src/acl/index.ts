@@ -1,5 +1,4 @@
 export {
-  ACLS_OFF,
   type Caller,
   type Grants,
   MANAGEMENT_GRANTS,

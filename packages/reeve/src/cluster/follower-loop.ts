@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
 import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
@@ -40,7 +40,7 @@ export interface FollowedLog extends EnginePosition, LogEnd {
 /** An entry with the append that wrote it. */
 export interface FollowedEntry extends LogEntry, EntryId {}
 
-interface FollowLoopOptions {
+interface FollowerLoopOptions {
   readonly engine: FollowableEngine
   readonly store: Store
   /** Ids of the entries that the store has applied, up to the last one. */
@@ -66,7 +66,7 @@ interface FollowLoopOptions {
 
 /** Keeps a follower's state at the end of the leader's log. */
 export class FollowerLoop {
-  readonly #options: FollowLoopOptions
+  readonly #options: FollowerLoopOptions
   #running: Promise<void> = Promise.resolve()
   #cancel: () => void = () => undefined
   #cancelLeaderReport: () => void = () => undefined
@@ -82,7 +82,7 @@ export class FollowerLoop {
   /** Time of the lease request that returned `#leader`. */
   #leaderReadMs = 0
 
-  constructor(options: FollowLoopOptions) {
+  constructor(options: FollowerLoopOptions) {
     this.#options = options
     this.#currentAsOfMs = options.currentAsOfMs ?? options.monotonicMs()
   }
@@ -212,7 +212,7 @@ export class FollowerLoop {
       if (entries.length < ENTRIES_PER_TICK) continue
       this.#apply(entries)
       entries = []
-      await othersTurn()
+      await yieldToEventLoop()
     }
     if (entries.length > 0) this.#apply(entries)
     store.log.noteTrimmed(firstIndex)

@@ -46,11 +46,3 @@ export {
 } from './server-registry.ts'
 export { ClusterRequestRouter } from './request-router.ts'
 export { FORWARDED_HEADER } from './forward-header.ts'
-export {
-  endToEndHeaders,
-  formatResponseHead,
-  setConnectTimeout,
-  onClientDisconnect,
-  pipeRequestBody,
-  rejectUpgrade,
-} from './reverse-proxy.ts'

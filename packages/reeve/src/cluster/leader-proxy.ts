@@ -7,25 +7,25 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { Agent as SecureAgent, request as askSecurely } from 'node:https'
-import type { Socket } from 'node:net'
-import { pipeline, type Duplex } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import type { ForwardCallbacks } from '../http/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { FORWARDED_HEADER, signForward } from './forward-header.ts'
 import {
   endToEndHeaders,
-  formatResponseHead,
-  setConnectTimeout,
-  onConnected,
+  hasRequestBody,
+  InFlightExchanges,
+  joinUpgraded,
   onClientDisconnect,
+  onConnected,
   pipeRequestBody,
   rejectUpgrade,
-} from './reverse-proxy.ts'
-
-const CONNECTIONS_MAX = 1_024
-/** Idle connections that are kept for later requests. */
-const IDLE_CONNECTIONS_MAX = 64
+  relayResponse,
+  relayUpgradeResponse,
+  setConnectTimeout,
+  UPSTREAM_POOL,
+} from '../proxy/index.ts'
 
 export interface LeaderProxyOptions {
   /** Shared secret of the servers of the cluster. */
@@ -41,17 +41,13 @@ export interface LeaderProxyOptions {
 export class LeaderProxy {
   readonly #options: LeaderProxyOptions
   readonly #agent: Agent
-  /** Requests in progress with the leader's address; undefined if the request names its server. */
-  readonly #inFlight = new Map<{ destroy(error?: Error): unknown }, string | undefined>()
+  /** Noted is the leader's address; undefined if the request names its server. */
+  readonly #inFlight = new InFlightExchanges<string | undefined>()
 
   constructor(options: LeaderProxyOptions) {
     this.#options = options
-    const pooled = {
-      keepAlive: true,
-      maxSockets: CONNECTIONS_MAX,
-      maxFreeSockets: IDLE_CONNECTIONS_MAX,
-    }
-    this.#agent = options.dialOptions === undefined ? new Agent(pooled) : new SecureAgent(pooled)
+    this.#agent =
+      options.dialOptions === undefined ? new Agent(UPSTREAM_POOL) : new SecureAgent(UPSTREAM_POOL)
   }
 
   forward(request: IncomingMessage, response: ServerResponse, target: ForwardDestination): void {
@@ -59,7 +55,6 @@ export class LeaderProxy {
     const { method = 'GET', url = '/' } = request
     let hasResponse = false
     let wasSent = false
-    const hasBody = ['content-length', 'transfer-encoding'].some((name) => name in request.headers)
     const upstreamRequest = this.#request({
       ...hostAndPort(address),
       path: url,
@@ -72,16 +67,7 @@ export class LeaderProxy {
     upstreamRequest.on('response', (upstreamResponse) => {
       hasResponse = true
       target.onResponse()
-      response.writeHead(
-        upstreamResponse.statusCode ?? 502,
-        upstreamResponse.statusMessage,
-        endToEndHeaders(upstreamResponse.rawHeaders),
-      )
-      // A stream may be silent at first, so send its head now; a body of known length follows at
-      // once.
-      if (upstreamResponse.headers['content-length'] === undefined) response.flushHeaders()
-      // The end of either side ends the other.
-      pipeline(upstreamResponse, response, () => undefined)
+      relayResponse(upstreamResponse, response)
     })
     upstreamRequest.on('error', (thrown) => {
       // The response is complete: a reset of the unread request body is not an error.
@@ -91,14 +77,14 @@ export class LeaderProxy {
       else target.onFailure(unreachableMessage(target, thrown, { method, wasSent }))
     })
     onClientDisconnect(response, () => upstreamRequest.destroy())
-    if (hasBody) pipeRequestBody(request, upstreamRequest)
+    if (hasRequestBody(request)) pipeRequestBody(request, upstreamRequest)
     else upstreamRequest.end()
   }
 
   forwardUpgrade(
     request: IncomingMessage,
     client: Duplex,
-    { head, address }: UpgradeDestination,
+    { head: clientHead, address }: UpgradeDestination,
   ): void {
     const { method = 'GET', url = '/', headers } = request
     const upstreamRequest = this.#request({
@@ -115,20 +101,17 @@ export class LeaderProxy {
     })
     this.#track(upstreamRequest, address)
     client.on('error', () => upstreamRequest.destroy())
-    upstreamRequest.on('upgrade', (upstreamResponse, leader, leaderHead) => {
-      client.write(formatResponseHead(upstreamResponse))
-      this.#tunnel(client, leader)
-      this.#inFlight.set(leader, address)
-      leader.on('close', () => this.#inFlight.delete(leader))
-      if (leaderHead.length > 0) client.write(leaderHead)
-      if (head.length > 0) leader.write(head)
+    let wasSent = false
+    onConnected(upstreamRequest, () => (wasSent = true))
+    upstreamRequest.on('upgrade', (upstreamResponse, upstreamSocket, upstreamHead) => {
+      this.#inFlight.add(upstreamSocket, address)
+      joinUpgraded(upstreamResponse, { client, clientHead, upstreamSocket, upstreamHead })
     })
-    upstreamRequest.on('response', (upstreamResponse) => {
-      client.write(formatResponseHead(upstreamResponse))
-      pipeline(upstreamResponse, client, () => undefined)
-    })
+    upstreamRequest.on('response', (upstreamResponse) =>
+      relayUpgradeResponse(upstreamResponse, client),
+    )
     upstreamRequest.on('error', (thrown) =>
-      rejectUpgrade(client, unreachableMessage({ address }, thrown, { method, wasSent: true })),
+      rejectUpgrade(client, unreachableMessage({ address }, thrown, { method, wasSent })),
     )
     upstreamRequest.end()
   }
@@ -138,14 +121,11 @@ export class LeaderProxy {
    * process keeps its connections open and does not respond.
    */
   leaderChanged(address: string): void {
-    for (const [upstreamRequest, to] of this.#inFlight)
-      if (to !== undefined && to !== address)
-        upstreamRequest.destroy(new Error('it does not lead any more'))
+    this.#inFlight.end('it does not lead any more', (to) => to !== undefined && to !== address)
   }
 
   close(): void {
-    for (const upstreamRequest of this.#inFlight.keys())
-      upstreamRequest.destroy(new Error('this server stops'))
+    this.#inFlight.end('this server stops')
     this.#agent.destroy()
   }
 
@@ -157,18 +137,8 @@ export class LeaderProxy {
   }
 
   #track(upstreamRequest: ClientRequest, address: string | undefined): void {
-    this.#inFlight.set(upstreamRequest, address)
-    upstreamRequest.on('close', () => this.#inFlight.delete(upstreamRequest))
+    this.#inFlight.add(upstreamRequest, address)
     setConnectTimeout(upstreamRequest)
-  }
-
-  #tunnel(client: Duplex, leader: Socket): void {
-    leader.setTimeout(0)
-    leader.setNoDelay(true)
-    for (const socket of [client, leader]) socket.on('error', () => undefined)
-    client.pipe(leader).pipe(client)
-    client.on('close', () => leader.destroy())
-    leader.on('close', () => client.destroy())
   }
 
   #headers(request: IncomingMessage, address: string) {

@@ -1,7 +1,7 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 /** Retention of the log beyond the checkpoint: the backlog of the event stream. */
 export interface LogRetention {
@@ -16,7 +16,7 @@ const DIRTY_ROWS_MAX = 50_000
 export interface CheckpointLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   readonly retention: LogRetention
 }
 

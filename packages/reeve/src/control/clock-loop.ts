@@ -2,7 +2,7 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
 import { capAtDuration, shiftByJump, STORED_TIMES, type CorrectDeadline } from './stored-times.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 const CHECK_INTERVAL_MS = 1_000
 /**
@@ -16,7 +16,7 @@ const MIN_STORED_AHEAD_MS = 60_000
 export interface ClockLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   /** Whether global tokens are replicas of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
 }

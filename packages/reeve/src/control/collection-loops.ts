@@ -10,7 +10,7 @@ import {
   expiredAuditRecords,
   type AuditLimits,
 } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 /** Interval of the collection. */
 const GARBAGE_INTERVAL_MS = 5 * 60_000
@@ -18,7 +18,7 @@ const GARBAGE_INTERVAL_MS = 5 * 60_000
 interface GarbageCollectionLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   readonly ages?: GcThresholds
   /** Yields to the event loop between slices. */
   readonly yieldToEventLoop?: () => Promise<void>
@@ -91,7 +91,7 @@ const TOKEN_INTERVAL_MS = 60_000
 interface TokenExpiryLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }
@@ -156,7 +156,7 @@ const AUDIT_INTERVAL_MS = 10 * 60_000
 interface AuditRetentionLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   readonly limits: AuditLimits
 }
 

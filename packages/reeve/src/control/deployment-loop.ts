@@ -21,7 +21,7 @@ import {
   type Stamp,
   type Store,
 } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   decideDeploymentProgress,
   type DeploymentView,
@@ -45,7 +45,7 @@ export interface DeploymentLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }

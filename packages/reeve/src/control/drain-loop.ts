@@ -13,7 +13,7 @@ import {
   type Stamp,
   type Tables,
 } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   decideDrain,
   type DrainDecision,
@@ -32,7 +32,7 @@ interface DrainLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }

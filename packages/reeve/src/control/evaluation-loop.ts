@@ -19,7 +19,7 @@ import {
   type CommittedRow,
 } from '../state/index.ts'
 import { changesState, isBlockedForSameReasons, planRows, systemNs } from '../workload/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import type { DequeuedEvaluation, EvaluationBroker } from './evaluation-broker.ts'
 
 /** Delay before blocked evaluations are queued again: many resources are freed at the same time. */
@@ -41,7 +41,7 @@ interface EvaluationLoopOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   readonly capacity: Pick<StateCapacity, 'shortage'>
   /** Enabled while the loop runs. */
   readonly broker: EvaluationBroker

@@ -22,7 +22,7 @@ import {
   type Stamp,
   type Store,
 } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   type NodeLossConsequence,
   type LostNode,
@@ -61,7 +61,7 @@ interface HeartbeatMonitorOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   readonly settings?: HeartbeatSettings
 }
 

@@ -2,7 +2,6 @@ export { AuditRetentionLoop, GarbageCollectionLoop, TokenExpiryLoop } from './co
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { ClockLoop } from './clock-loop.ts'
 export { StateView } from './state-view.ts'
-export type { Logger } from './control-log.ts'
 export { EvaluationBroker } from './evaluation-broker.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'
 export { DeploymentLoop } from './deployment-loop.ts'

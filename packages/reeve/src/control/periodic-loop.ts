@@ -14,7 +14,7 @@ import {
   type OffsetAt,
 } from '../model/index.ts'
 import { childJobRows, put, type Commit, type Stamp, type Store } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 /** Maximum timer delay, so that changes of the clock are noticed. */
 const MAX_TIMER_MS = 60_000
@@ -28,7 +28,7 @@ export interface PeriodicLoopOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly utcOffsetAt: OffsetAt
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   /** Yields to the event loop between launches. */
   readonly yieldToEventLoop?: () => Promise<void>
 }

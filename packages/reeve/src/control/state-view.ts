@@ -8,9 +8,7 @@ import {
   schedulerConfiguration,
   type Store,
 } from '../state/index.ts'
-
-/** Name of the pool that contains all nodes. */
-const ALL_POOLS = 'all'
+import { ALL_POOLS } from '../workload/index.ts'
 
 /**
  * View of the scheduler on the live state. Scheduling and commits alternate, so the state does not

@@ -3,7 +3,7 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { lockTtlMs, lockDelayUntilMs, type VariableLockRow } from '../model/index.ts'
 import { namespacedKey, put, remove, type Change, type Store } from '../state/index.ts'
-import type { Logger } from './control-log.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 /** Expired locks are treated as free immediately; their rows are updated within this interval. */
 const RELEASE_INTERVAL_MS = 1_000
@@ -11,7 +11,7 @@ const RELEASE_INTERVAL_MS = 1_000
 interface VariableLockLoopOptions {
   readonly store: Store
   readonly clock: Clock
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   /** Corrects stored deadlines if the clock has jumped. */
   readonly checkClock: () => void
 }
@@ -61,9 +61,9 @@ export class VariableLockLoop {
     try {
       store.commit({ by: 'system', cause: 'VariableUpdated', changes: () => changes })
     } catch (thrown) {
-      // Storage fault: the next start releases them.
+      // Storage fault: the next run releases them.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: errorMessage(thrown) }, 'locks that ran out could not be freed')
+      log.warn({ err: errorMessage(thrown) }, 'expired variable locks could not be released')
     }
   }
 

@@ -15,6 +15,7 @@ import {
   type CallerIdentity,
   type GovernanceCaller,
 } from './caller.ts'
+import { commitSystemWrite } from './commit.ts'
 import type { GovernanceContext } from './context.ts'
 import { newSecret } from './ids.ts'
 
@@ -80,11 +81,11 @@ function newPartRow(owner: BlobOwner, index: number): BlobPartRow {
 const PART_DIGITS = 6
 
 async function commitPart(
-  { store }: Pick<BlobContext, 'store'>,
+  context: Pick<BlobContext, 'store'>,
   { changes, blobs }: StoredBlob,
 ): Promise<void> {
-  // A part emits no event; the audit log has one record for the whole upload.
-  await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
+  // The audit log has one record for the whole upload.
+  await commitSystemWrite(context, { changes, blobs, emitsEvents: false }).durable
 }
 
 function partIds({ blob_parts: parts }: Tables, ownerId: string): readonly string[] {

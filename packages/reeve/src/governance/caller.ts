@@ -1,5 +1,6 @@
 import type { ApiTokenRow, UserRow } from '../model/index.ts'
-import { normalizeName, type Author } from '../state/index.ts'
+import { normalizeName, put, type Author } from '../state/index.ts'
+import { commitSystemWrite } from './commit.ts'
 import type { GovernanceContext } from './context.ts'
 import { idSuffixFromUuid, idSuffixOf } from './ids.ts'
 
@@ -204,9 +205,6 @@ function recordTokenUse({ store, clock }: GovernanceContext, token: ApiTokenRow)
   if (token.lastUsedMs !== null && nowMs - token.lastUsedMs < TOKEN_USE_INTERVAL_MS) return
   // A failed store still serves reads, which must not fail because the use cannot be recorded.
   if (store.fault !== undefined) return
-  store.commit({
-    by: 'system',
-    cause: undefined,
-    changes: () => [{ table: 'api_tokens', row: { ...token, lastUsedMs: nowMs } }],
-  })
+  const changes = [put('api_tokens', { ...token, lastUsedMs: nowMs })]
+  commitSystemWrite({ store }, { changes, emitsEvents: false })
 }

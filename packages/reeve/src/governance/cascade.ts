@@ -3,6 +3,7 @@ import {
   remove,
   scopedKey,
   type Change,
+  type IndexName,
   type TableName,
   type Tables,
   type GovernanceRows,
@@ -60,11 +61,12 @@ function detachFromPolicySetsChanges(
   )
 }
 
-function deleteRowsChanges(
+/** Deletes the rows of a table with an index key. */
+export function deleteRowsChanges<N extends TableName>(
   tables: Tables,
-  [table, index, group]: readonly [TableName, string, string],
+  [table, index, indexKey]: readonly [N, IndexName<N>, string],
 ): readonly Change[] {
-  return [...tables[table].keysByIndex(index, group)].map((key) => remove(table, key))
+  return [...tables[table].keysByIndex(index, indexKey)].map((key) => remove(table, key))
 }
 
 /** Tables whose rows belong to an organization. New tables must be added here. */

@@ -1,47 +1,37 @@
-import { type Cause, type Change, put, type Stamp, type Tables } from '../state/index.ts'
-import type { GovernanceCaller } from './caller.ts'
-import type { GovernanceContext } from './context.ts'
-
-/** Action of a write, in the terms of the API. */
-export type GovernanceAction =
-  | `Organization${'Created' | 'Updated' | 'Deleted'}`
-  | `User${'Created' | 'Updated' | 'Deleted'}`
-  | `Membership${'Created' | 'Accepted' | 'Deleted'}`
-  | `Team${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
-  | `TeamAccess${'Created' | 'Updated' | 'Deleted'}`
-  | `Token${'Created' | 'Deleted'}`
-  | `Project${'Created' | 'Updated' | 'Deleted' | 'TagsChanged' | 'NamespacesChanged'}`
-  | `ReservedTagKey${'Created' | 'Updated' | 'Deleted'}`
-  | `Workspace${'Created' | 'Updated' | 'Deleted' | 'Moved' | 'Locked' | 'Unlocked' | 'TagsChanged'}`
-  | `ConfigurationVersion${'Created' | 'Uploaded' | 'Archived'}`
-  | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
-  | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
-  | `NotificationConfiguration${'Created' | 'Updated' | 'Verified' | 'Deleted'}`
-  | `RunTrigger${'Created' | 'Deleted'}`
-  | `Variable${'Created' | 'Updated' | 'Deleted'}`
-  | `VariableSet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
-  | `StateVersion${'Created' | 'Uploaded' | 'RolledBack'}`
-  | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
+import {
+  type Cause,
+  type Change,
+  type CommitAuthor,
+  type CommitResult,
+  put,
+  type Stamp,
+  type Store,
+  type Tables,
+} from '../state/index.ts'
 
 /** One write of the governance API, which is one commit. */
 interface GovernanceWrite {
-  readonly action: GovernanceAction
-  readonly caller: GovernanceCaller
+  readonly caller: { readonly by: CommitAuthor }
   /** Null for site-wide objects. */
   readonly organizationId: string | null
   /** IDs of the written objects. */
   readonly affectedIds: readonly string[]
   readonly changes: readonly Change[]
-  readonly blobs?: readonly { readonly key: string; readonly bytes: Uint8Array | undefined }[]
+  readonly blobs?: readonly BlobChange[]
+}
+
+interface BlobChange {
+  readonly key: string
+  readonly bytes: Uint8Array | undefined
 }
 
 /**
  * Commits a write and resolves when it is durable. A write without changes makes no commit and no
- * event (PATCH). The event stream includes every changed governance record; `about` determines the
- * objects in the audit record.
+ * event (PATCH). The event stream includes every changed governance record; `affectedIds` are the
+ * objects of the audit record.
  */
 export async function commitWrite(
-  { store }: GovernanceContext,
+  { store }: { readonly store: Store },
   { caller, changes, blobs, organizationId, affectedIds }: GovernanceWrite,
 ): Promise<Stamp> {
   const { index, timeMs, durable } = store.commit({
@@ -55,11 +45,38 @@ export async function commitWrite(
   return { index, timeMs }
 }
 
+/** Changes that the server makes by itself, such as the steps of a run. */
+interface SystemWrite {
+  readonly changes: readonly Change[] | ((stamp: Stamp) => readonly Change[])
+  readonly blobs?: readonly BlobChange[]
+  /** False for changes that readers of the event stream need not know, such as parts of uploads. */
+  readonly emitsEvents: boolean
+}
+
+/**
+ * Commits changes without a caller. Like every write of governance, so that parents of changed rows
+ * emit their events too. The result is durable when its `durable` resolves.
+ */
+export function commitSystemWrite(
+  { store }: { readonly store: Store },
+  { changes, blobs, emitsEvents }: SystemWrite,
+): CommitResult {
+  return store.commit({
+    by: 'system',
+    cause: emitsEvents ? GOVERNANCE_CAUSE : undefined,
+    changes: (stamp) => {
+      const own = typeof changes === 'function' ? changes(stamp) : changes
+      return emitsEvents ? [...own, ...touchParents(store.tables, own)] : own
+    },
+    ...(blobs === undefined ? {} : { blobs }),
+  })
+}
+
 /**
  * Cause of commits whose event types are derived from the changed rows, so any governance cause
  * will do.
  */
-export const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'
+const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'
 
 /**
  * Rewrites the parent project, workspace or policy set of changed child rows in the same commit, so

@@ -10,6 +10,7 @@ export {
   type GovernanceCaller,
   type PublicUser,
 } from './caller.ts'
+export { commitSystemWrite } from './commit.ts'
 export {
   type EventStreamClient,
   findAuditableOrganization,

@@ -106,7 +106,6 @@ export async function createRunTrigger(
     problem: null,
   }
   await commitWrite(context, {
-    action: 'RunTriggerCreated',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [trigger.id],
@@ -153,7 +152,6 @@ export async function deleteRunTrigger(
   if (!found.ok) return found
   const { id, organizationId } = found.value.trigger
   await commitWrite(context, {
-    action: 'RunTriggerDeleted',
     caller,
     organizationId,
     affectedIds: [id],

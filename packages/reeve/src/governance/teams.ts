@@ -26,7 +26,7 @@ import {
   findOrganizationById,
   type VisibleOrganization,
 } from './authorization.ts'
-import { activeOwners } from './cascade.ts'
+import { activeOwners, deleteRowsChanges } from './cascade.ts'
 
 /** A team visible to the caller, with the caller's permissions on it. */
 export interface VisibleTeam extends VisibleOrganization {
@@ -128,7 +128,6 @@ export async function createTeam(
   const problems = teamProblems(context, { ...found.value, team, attributes, before: undefined })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
-    action: 'TeamCreated',
     caller,
     organizationId: organization.id,
     affectedIds: [team.id],
@@ -211,7 +210,6 @@ export async function updateTeam(
   const problems = teamProblems(context, { role, organization, before, team, attributes })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
-    action: 'TeamUpdated',
     caller,
     organizationId: team.organizationId,
     affectedIds: [team.id],
@@ -231,21 +229,15 @@ export async function deleteTeam(
   if (found.value.team.isOwners)
     return err({ code: 'unprocessable', detail: 'The owners team cannot be deleted.' })
   const { tables } = context.store
-  const rows = [
-    ['api_tokens', 'owner', scopedKey('team', teamId)],
-    ['team_memberships', 'team', teamId],
-    ['team_projects', 'team', teamId],
-    ['team_workspaces', 'team', teamId],
-  ] as const
   await commitWrite(context, {
-    action: 'TeamDeleted',
     caller,
     organizationId: found.value.team.organizationId,
     affectedIds: [teamId],
     changes: [
-      ...rows.flatMap(([table, index, group]) =>
-        [...tables[table].keysByIndex(index, group)].map((key) => remove(table, key)),
-      ),
+      ...deleteRowsChanges(tables, ['api_tokens', 'owner', scopedKey('team', teamId)]),
+      ...deleteRowsChanges(tables, ['team_memberships', 'team', teamId]),
+      ...deleteRowsChanges(tables, ['team_projects', 'team', teamId]),
+      ...deleteRowsChanges(tables, ['team_workspaces', 'team', teamId]),
       remove('teams', teamId),
     ],
   })
@@ -283,7 +275,6 @@ export async function changeTeamMembers(
   const isMember = ({ id }: OrganizationMembershipRow): boolean =>
     tables.team_memberships.has(scopedKey(teamId, id))
   await commitWrite(context, {
-    action: 'TeamMembersChanged',
     caller,
     organizationId,
     affectedIds: [teamId],

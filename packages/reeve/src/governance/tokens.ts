@@ -122,7 +122,6 @@ export async function createToken(
   }
   const replaced = isUnnamed ? existing.filter((one) => one.description === null) : []
   await commitWrite(context, {
-    action: 'TokenCreated',
     caller,
     organizationId: owner.organizationId,
     affectedIds: [token.id],
@@ -197,7 +196,6 @@ export async function revokeToken(
   { id, organizationId }: ApiTokenRow,
 ): Promise<Result<void, GovernanceRefusal>> {
   await commitWrite(context, {
-    action: 'TokenDeleted',
     caller,
     organizationId,
     affectedIds: [id],

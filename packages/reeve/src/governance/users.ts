@@ -42,7 +42,6 @@ export async function createUser(
     createdMs: context.clock.nowMs(),
   }
   await commitWrite(context, {
-    action: 'UserCreated',
     caller,
     organizationId: null,
     affectedIds: [user.id],
@@ -91,7 +90,6 @@ export async function updateAccount(
   const user = { ...before, username: username ?? before.username, email: email ?? before.email }
   const memberships = tables.organization_memberships.rowsByIndex('user', user.id)
   await commitWrite(context, {
-    action: 'UserUpdated',
     caller,
     organizationId: null,
     affectedIds: [user.id],
@@ -131,7 +129,6 @@ export async function deleteUser(
     remove('users', userId),
   ]
   await commitWrite(context, {
-    action: 'UserDeleted',
     caller,
     organizationId: null,
     affectedIds: [userId],

@@ -18,18 +18,13 @@ import {
 import { NO_ALIASES, type Aliases } from '../compat/index.ts'
 import type { Clock, Random } from '@reeve/kit/clock.ts'
 import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { LIMITS } from '../model/index.ts'
-import {
-  NodeRpcClient,
-  type Authenticator,
-  type EventBroker,
-  type NodeSessions,
-  type WorkloadContext,
-} from '../workload/index.ts'
-import { NodeChannelServer, type NodeChannelDeps } from './agent/node-channel.ts'
-import { NodeStreamServer } from './agent/stream-channel.ts'
-import { AuditLog, governanceActor, organizationOfRequest } from './audit/audit-log.ts'
+import { type EventBroker, NodeRpcClient, type NodeSessions } from '../sessions/index.ts'
+import type { Authenticator, WorkloadContext } from '../workload/index.ts'
+import { AuditLog, governanceActor, organizationOfRequest } from '../audit/index.ts'
 import { trackRequests } from './transport/parked-connection.ts'
+import { createChannels } from './channels.ts'
 import { mountDiscovery } from './discovery.ts'
 import { mountDocs } from './docs/mount-docs.ts'
 import { GracefulShutdown } from './transport/shutdown.ts'
@@ -44,11 +39,10 @@ import { RateLimit } from './pipeline/rate-limit.ts'
 import type { RegionRouter } from './pipeline/region-routing.ts'
 import { RequestTracing } from './pipeline/request-tracing.ts'
 import { RequestRouting } from './pipeline/routing.ts'
-import { serveUpgrades } from './pipeline/upgrades.ts'
+import { type RoutedChannel, serveUpgrades } from './pipeline/upgrades.ts'
 import {
   createHttpServer,
   defaultResponseHeaders,
-  type HttpLog,
   type HttpServerOptions,
   type ListenerTls,
   setHeaders,
@@ -58,7 +52,6 @@ import { limitConnections, openFilesUsage } from './transport/connections.ts'
 import { RejectedConnectionLog } from './transport/rejected-connections.ts'
 import { mountUi } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
-import { ExecChannelServer, type ExecChannelDeps } from './v1/exec-channel.ts'
 import type { Endpoint } from './v1/endpoint.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
@@ -76,7 +69,7 @@ export interface AppOptions {
   readonly sessions: NodeSessions
   readonly random: Random
   readonly agent: AgentInfo
-  readonly log: HttpLog
+  readonly log: Logger
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
@@ -160,7 +153,7 @@ export function createApp(options: AppOptions): App {
     tracing,
     aliases: aliases.http,
     governanceHeaders: aliases.governance.responseHeaders,
-    isUpgrade: (request) => channels.some((channel) => channel.serves(request)),
+    isUpgrade: (request) => channels.some(({ channel }) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
   })
@@ -203,14 +196,6 @@ export function createApp(options: AppOptions): App {
 function createNodeRequests({ context, sessions, limits }: AppOptions): NodeRpcClient {
   const streamLimits = context.aclEnabled ? (limits ?? STREAM_LIMITS) : undefined
   return new NodeRpcClient({ ...context, sessions, streamLimits })
-}
-
-function createChannels(host: ExecChannelDeps & NodeChannelDeps) {
-  return [
-    new ExecChannelServer(host),
-    new NodeChannelServer(host),
-    new NodeStreamServer(host),
-  ] as const
 }
 
 /** Creates the stages that every request passes before its handler. */
@@ -463,7 +448,7 @@ interface CloseOptions {
   readonly hub: EventBroker
   readonly sessions: NodeSessions
   readonly requests: NodeRpcClient
-  readonly channels: readonly { close(): void }[]
+  readonly channels: readonly RoutedChannel[]
   readonly audit: AuditLog
   readonly warmer: ListWarmer
 }
@@ -483,7 +468,7 @@ async function close({
   warmer.stop()
   hub.close()
   // Close the channels of clients before the requests and sessions that they are connected to.
-  for (const channel of channels) channel.close()
+  for (const { channel } of channels) channel.close()
   requests.close()
   sessions.close()
   // Parked queries are parsed again in this tick; until then the runtime sees their connections as

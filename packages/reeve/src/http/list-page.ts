@@ -1,7 +1,7 @@
 import { compileFilter, type Filter, type FilterOptions } from '../lang/filter/index.ts'
-import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
-import { LIMITS, refusal, type Refusal } from '../model/index.ts'
+import { LIMITS, type Refusal, invalidInput } from '../model/index.ts'
 import type { WorkOrigin } from '../workload/index.ts'
 
 /** Query parameters of every paginated list. */
@@ -269,10 +269,6 @@ function parsePageSize(perPage: number | undefined): Result<number, Refusal> {
   if (perPage < 0 || perPage > LIMITS.perPageMax)
     return invalidInput(`per_page must be between 0 and ${LIMITS.perPageMax}`)
   return ok(perPage)
-}
-
-function invalidInput(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** Options of work in slices: how long a response is computed before other requests get a turn. */

@@ -1,5 +1,7 @@
-import type { Readable } from 'node:stream'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex, Readable } from 'node:stream'
 import { HEADERS } from '@reeve/contract'
+import type { UpgradeRejection } from '../sessions/index.ts'
 
 /** The content type of every error on `/v1`. */
 export const TEXT_PLAIN = 'text/plain; charset=utf-8'
@@ -119,4 +121,21 @@ export const CODE_OF_STATUS: Readonly<Record<number, string>> = {
 /** Returns the error code if only the status is known. */
 export function codeOfStatus(status: number): string {
   return CODE_OF_STATUS[status] ?? (status < 500 ? 'bad-request' : 'internal-error')
+}
+
+/** Responds to a request that does not become a WebSocket, and closes its connection. */
+export function rejectUpgrade(
+  socket: Duplex,
+  { status, message, headers = {} }: UpgradeRejection,
+): void {
+  const body = Buffer.from(message)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  // The client may have closed the connection.
+  socket.on('error', () => undefined)
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n` +
+      `content-type: ${TEXT_PLAIN}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n` +
+      `${ERROR_CODE_HEADER}: ${codeOfStatus(status)}\r\n` +
+      `${lines.join('')}\r\n${message}`,
+  )
 }

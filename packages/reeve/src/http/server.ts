@@ -4,6 +4,7 @@ import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 import { Fault, errorMessage, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHABLE } from '../workload/index.ts'
 import {
@@ -39,18 +40,8 @@ import { handleClientError } from './transport/client-error.ts'
 import { sendText } from './v1/responses.ts'
 import { sendV2Error } from './v2/errors.ts'
 
-/** Structured log; pino in production, silent in tests. */
-export interface HttpLog {
-  error(fields: object, message: string): void
-  debug(fields: object, message: string): void
-  /** For events an operator may search for later, such as executed commands. */
-  info?(fields: object, message: string): void
-  /** For problems that need an operator's attention although no request failed. */
-  warn?(fields: object, message: string): void
-}
-
 export interface HttpServerOptions {
-  readonly log: HttpLog
+  readonly log: Logger
   /** Additional headers of every response of `/api/v2`; none unless given. */
   readonly governanceHeaders?: Readonly<Record<string, string>>
   /** Response headers configured by the operator. */
@@ -308,7 +299,7 @@ interface FailedRequest {
  * Answers an error thrown by a handler: an invalid body (4xx), a limit (429), an environment fault
  * (503), or a bug (500).
  */
-function sendError(log: HttpLog, { error, request, reply }: FailedRequest): FastifyReply {
+function sendError(log: Logger, { error, request, reply }: FailedRequest): FastifyReply {
   const status = statusOf(error)
   const message = errorText(error, status)
   // Not logged per request: a missing leader, a storage that rejects writes, an unreachable region,

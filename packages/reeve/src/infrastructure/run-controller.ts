@@ -1,4 +1,5 @@
 import {
+  commitSystemWrite,
   recordLostPhase,
   nextPhases,
   startPhaseChanges,
@@ -10,6 +11,7 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Result } from '@reeve/kit/result.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   isTerminal,
   type AllocationRow,
@@ -37,14 +39,10 @@ import {
 import { buildPhaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
 import { chooseNodeVersion, chooseRemoteVersion } from './tools.ts'
 
-export interface ControllerLog {
-  warn(fields: object, message: string): void
-}
-
 export interface RunControllerOptions {
   /** Runs and jobs are rows of the same state. */
   readonly context: WorkloadContext & GovernanceOptions
-  readonly log: ControllerLog
+  readonly log: Pick<Logger, 'warn' | 'error'>
   readonly settings: ExecutionSettings
   /** Address of a server for runners; empty until known. */
   readonly address: () => string
@@ -123,13 +121,21 @@ export class RunController {
 
   async #performRound(): Promise<void> {
     if (this.#isStopped) return
+    await this.#attempt(() => this.#startEligible())
+    // A phase that fails does not delay the others.
+    for (const phase of this.#openPhases()) await this.#attempt(() => this.#advancePhase(phase))
+    await this.#attempt(() => this.#stopKilled())
+  }
+
+  /** Performs a step of a round. If the storage fails or the server stops, the next round does. */
+  async #attempt(step: () => void | Promise<void>): Promise<void> {
     try {
-      this.#startEligible()
-      for (const phase of this.#openPhases()) await this.#advancePhase(phase)
-      await this.#stopKilled()
+      await step()
     } catch (thrown) {
-      // The storage failed or the server stops; the next round continues.
-      this.#options.log.warn({ err: errorMessage(thrown) }, 'round of the run controller failed')
+      const { log } = this.#options
+      const message = 'step of the run controller failed'
+      if (thrown instanceof Fault) log.warn({ err: errorMessage(thrown) }, message)
+      else log.error({ err: thrown }, message)
     }
   }
 
@@ -146,17 +152,14 @@ export class RunController {
     const next = nextPhases(store.tables, settings.phasesAtOnceMax)
     if (next.length === 0) return
     const nowMs = clock.nowMs()
-    store.commit({
-      by: 'system',
-      cause: 'WorkspaceUpdated',
-      changes: () => [
-        ...this.#createDefaultNamespace(),
-        ...next.flatMap(({ run, phase }) => {
-          const namespace = this.#namespaceOf(run.workspaceId)
-          return startPhaseChanges(store.tables, run, { phase, namespace, nowMs })
-        }),
-      ],
-    })
+    const changes = [
+      ...this.#createDefaultNamespace(),
+      ...next.flatMap(({ run, phase }) => {
+        const namespace = this.#namespaceOf(run.workspaceId)
+        return startPhaseChanges(store.tables, run, { phase, namespace, nowMs })
+      }),
+    ]
+    commitSystemWrite(context, { changes, emitsEvents: true })
   }
 
   /**
@@ -198,14 +201,13 @@ export class RunController {
     if (toolVersion === undefined) return
     const ticket = `${ids.uuid()}${ids.uuid()}`
     const phase = { ...store.tables.run_phases.get(id), ticketHash: sealer.hash(ticket) }
-    const { durable } = store.commit({
-      by: 'system',
-      cause: undefined,
+    const { durable } = commitSystemWrite(context, {
       changes: (stamp) => [
         put('run_phases', phase),
         ...pinVersionChanges(run, toolVersion),
         put('variables', ticketVariable(context, { phase, ticket, stamp })),
       ],
+      emitsEvents: false,
     })
     await durable
     const workspace = store.tables.workspaces.get(phase.workspaceId)
@@ -260,8 +262,7 @@ export class RunController {
     const phase = store.tables.run_phases.find(id)
     if (phase === undefined) return
     const { changes, blobs } = recordLostPhase(context, phase, { reason, nowMs: clock.nowMs() })
-    const commit = { by: 'system', cause: 'WorkspaceUpdated', changes: () => changes } as const
-    await store.commit({ ...commit, blobs }).durable
+    await commitSystemWrite(context, { changes, blobs, emitsEvents: true }).durable
   }
 
   /** Interrupts a phase that exceeds its timeout, like a canceled one. */
@@ -271,23 +272,25 @@ export class RunController {
     if (startedMs === undefined || phase.cancellation !== 'none') return
     const timeoutMs = phase.phase === 'plan' ? settings.planMsMax : settings.applyMsMax
     if (context.clock.nowMs() - startedMs < timeoutMs) return
-    context.store.commit({
-      by: 'system',
-      cause: undefined,
-      changes: () => [put('run_phases', { ...phase, cancellation: 'interrupt' })],
-    })
+    const changes = [put('run_phases', { ...phase, cancellation: 'interrupt' })]
+    commitSystemWrite(context, { changes, emitsEvents: false })
   }
 
   /** Stops the jobs of phases that were ended without waiting for their runner. */
   async #stopKilled(): Promise<void> {
     const { context } = this.#options
     const { store } = context
-    for (const phase of store.tables.run_phases.rowsByIndex('killed', KILLED_PHASE_KEY)) {
-      const { namespace, id: jobId } = phase
+    for (const { id: jobId, namespace } of store.tables.run_phases.rowsByIndex(
+      'killed',
+      KILLED_PHASE_KEY,
+    )) {
       const request = { namespace, jobId, purge: false, evalPriority: 0, noShutdownDelay: true }
       await stopJob(context, SYSTEM, request)
-      const stopped = { ...phase, cancellation: 'interrupt' as const }
-      store.commit({ by: 'system', cause: undefined, changes: () => [put('run_phases', stopped)] })
+      // The run may have been deleted meanwhile.
+      const phase = store.tables.run_phases.find(jobId)
+      if (phase === undefined) continue
+      const changes = [put('run_phases', { ...phase, isJobStopped: true })]
+      commitSystemWrite(context, { changes, emitsEvents: false })
     }
   }
 }

@@ -3,19 +3,20 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
 import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import type {
-  PolicyInvocation,
-  EngineInput,
-  EvaluationOrigin,
-  ArchiveTarget,
-  ArchiveProblem,
-  Diagnostic,
-  InputProblem,
-  InspectedPlan,
-  PolicyResult,
-  PolicyEngine,
-  PolicyDefinition,
-  SetArchive,
+import {
+  type ArchiveProblem,
+  type ArchiveTarget,
+  type Diagnostic,
+  type EngineInput,
+  erroredResult,
+  type EvaluationOrigin,
+  type InputProblem,
+  type InspectedPlan,
+  type PolicyDefinition,
+  type PolicyEngine,
+  type PolicyInvocation,
+  type PolicyResult,
+  type SetArchive,
 } from '../policy/index.ts'
 import {
   transferableBuffers,
@@ -355,12 +356,3 @@ export function policyCodeHash(policy: PolicyDefinition): string {
 }
 
 const UNEXPECTED_RESPONSE = 'the thread answered another question'
-
-/** Returns an errored result: an evaluation that fails, fails closed. */
-function erroredResult(message: string): PolicyResult {
-  return {
-    status: 'errored',
-    output: [],
-    findings: [{ rule: null, line: null, column: null, message }],
-  }
-}

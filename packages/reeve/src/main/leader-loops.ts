@@ -1,3 +1,4 @@
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   AuditRetentionLoop,
   CheckpointLoop,
@@ -9,7 +10,6 @@ import {
   GarbageCollectionLoop,
   VariableLockLoop,
   PeriodicLoop,
-  type Logger,
   type EvaluationBroker,
   type HeartbeatMonitor,
 } from '../control/index.ts'
@@ -32,7 +32,7 @@ export interface LeaderLoop {
 
 export interface LeaderLoopsOptions {
   readonly context: WorkloadContext
-  readonly log: Logger
+  readonly log: Omit<Logger, 'debug'>
   readonly broker: EvaluationBroker
   readonly presence: HeartbeatMonitor
   readonly audit: AuditLimits

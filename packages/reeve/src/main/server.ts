@@ -12,13 +12,12 @@ import {
   assertClusterLevel,
   Authenticator,
   ensureBuiltIns,
-  EventBroker,
   JobFileReader,
   createPlanGate,
-  NodeSessions,
   JobPolicyEvaluator,
   type WorkloadContext,
 } from '../workload/index.ts'
+import { EventBroker, NodeSessions } from '../sessions/index.ts'
 import type { AgentInfo, LeaderRouter } from '../http/index.ts'
 import type { TlsCredentials } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'

@@ -224,7 +224,7 @@ export {
   withNodeEvent,
 } from './node/node.ts'
 export { isNodeName, isNodePoolName, registrationProblem } from './node/registration-problem.ts'
-export { PERMISSION_DENIED, refusal, REFUSAL_CODES } from './refusal.ts'
+export { invalidInput, PERMISSION_DENIED, refusal, REFUSAL_CODES } from './refusal.ts'
 export type { Refusal, RefusalCode } from './refusal.ts'
 export {
   type AclBootstrapRow,

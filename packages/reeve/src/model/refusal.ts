@@ -1,3 +1,5 @@
+import { err, type Result } from '@reeve/kit/result.ts'
+
 /**
  * An expected failure of a use case, returned as a value; only `http` maps it to a status. The text
  * is part of the contract (clients match on it).
@@ -72,6 +74,11 @@ export type RefusalCode = (typeof REFUSAL_CODES)[number]
 
 export function refusal(code: RefusalCode, message: string): Refusal {
   return { code, message }
+}
+
+/** Returns the error of a request that breaks a rule of its input. */
+export function invalidInput(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
 }
 
 /** The same text for every missing permission, so that it reveals nothing. */

@@ -46,10 +46,7 @@ export function enforcementEffect(
 /**
  * Returns the effective level: in an overridable set, hard-mandatory policies are soft-mandatory.
  */
-export function effectiveLevel(
-  level: EnforcementLevel,
-  isOverridableSet: boolean,
-): EnforcementLevel {
+function effectiveLevel(level: EnforcementLevel, isOverridableSet: boolean): EnforcementLevel {
   return level === 'hard-mandatory' && isOverridableSet ? 'soft-mandatory' : level
 }
 

@@ -6,6 +6,7 @@ import type { PlanCounts } from '../model/index.ts'
 import type { NativeInput } from './native-input.ts'
 import type { ArchiveTarget, ArchiveProblem, SetArchive } from './set-archive.ts'
 import type { JsonObject, PolicyInput } from './policy-input.ts'
+import { FINDINGS_MAX } from './limits.ts'
 
 /**
  * A stored plan as input. Its bytes are parsed where policies are evaluated, because parsing may be
@@ -122,6 +123,18 @@ export interface PolicyResult {
   readonly warning?: string
   /** Why the policy was skipped; a skipped policy passes. */
   readonly skipped?: string
+}
+
+/** Returns the result of a policy that cannot be evaluated: it fails closed. */
+export function erroredResult(message: string): PolicyResult {
+  const finding = { rule: null, line: null, column: null, message }
+  return { status: 'errored', output: [], findings: [finding] }
+}
+
+/** Returns the warning of a result with more findings than are reported. */
+export function omittedFindingsWarning(findingCount: number): { readonly warning?: string } {
+  const omitted = findingCount - FINDINGS_MAX
+  return omitted > 0 ? { warning: `${omitted} more findings are not kept` } : {}
 }
 
 export interface EngineOptions extends StandardImportOptions {

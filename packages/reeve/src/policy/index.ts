@@ -1,8 +1,8 @@
-// tidy-allow dead-export: enforcement on jobs and runs is its next reader
 export {
   type Diagnostic,
   type EngineInput,
   type EngineOptions,
+  erroredResult,
   type EvaluationOrigin,
   type EvaluationPurpose,
   type InputProblem,
@@ -16,12 +16,10 @@ export {
   type PolicyResult,
 } from './engine.ts'
 export {
-  isObject,
   parsePlan,
   policyDocument,
   summarizePlan,
   toPolicyInput,
-  validateNewPlan,
   validatePlan,
 } from './plan-document.ts'
 export { redactPlan, SecretCollector, sensitiveValues, withoutSecrets } from './redaction.ts'
@@ -33,7 +31,6 @@ export {
   type PolicyBundle,
   readSetArchive,
   type SetArchive,
-  writeBundle,
 } from './set-archive.ts'
 export { InProcessEngine } from './in-process-engine.ts'
 export { POLICY_STEPS_MAX } from './limits.ts'
@@ -57,7 +54,6 @@ export {
 export { resolveQuery, qualifyQuery } from './rego.ts'
 export type { JobInput, JsonObject, PlanInput, PolicyInput } from './policy-input.ts'
 export {
-  effectiveLevel,
   formatViolation,
   toPolicyOutcome,
   decideEnforcement,

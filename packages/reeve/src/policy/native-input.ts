@@ -55,7 +55,7 @@ const JOB_GLOBALS: readonly string[] = ['job', 'existing_job', 'job_exists', 'na
 
 /**
  * Returns the kind of input that a policy applies to, derived from its imports and globals;
- * undefined if they do not tell. One set can thus have policies for both plans and jobs.
+ * undefined if they do not determine it. So one set can have policies for both plans and jobs.
  */
 export function inputKindOf(policy: {
   readonly imports: readonly string[]
@@ -89,10 +89,10 @@ export class NativeInput {
   readonly #views: PlanViews | undefined
   readonly #values = new Map<string, Value>()
 
-  constructor(subject: PolicyInput, settings: StandardImportOptions) {
-    this.#input = subject
-    this.#options = settings
-    this.#views = subject.kind === 'plan' ? createPlanViews(subject.plan) : undefined
+  constructor(input: PolicyInput, options: StandardImportOptions) {
+    this.#input = input
+    this.#options = options
+    this.#views = input.kind === 'plan' ? createPlanViews(input.plan) : undefined
   }
 
   /** Values are created again for each policy, because a policy may modify them. */

@@ -15,12 +15,13 @@ import {
   type Value,
 } from '@reeve/native-policy'
 import { readBundle } from './set-archive.ts'
-import type {
-  PolicyInvocation,
-  EvaluationContext,
-  Diagnostic,
-  PolicyResult,
-  PolicyDefinition,
+import {
+  omittedFindingsWarning,
+  type PolicyInvocation,
+  type EvaluationContext,
+  type Diagnostic,
+  type PolicyResult,
+  type PolicyDefinition,
 } from './engine.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
 import { importHint, inputKindOf, hostGlobals, isKnownImport, skipReason } from './native-input.ts'
@@ -105,7 +106,12 @@ export function evaluateNativePolicy(
     }
   nativeInput.reset()
   const findings = failureFindings(evaluate(true), { file: ownFile, mainAt: compiled.mainPosition })
-  return { status: 'failed', output: printOutput(first), findings }
+  return {
+    status: 'failed',
+    output: printOutput(first),
+    findings: findings.slice(0, FINDINGS_MAX),
+    ...omittedFindingsWarning(findings.length),
+  }
 }
 
 function printOutput({ printed: text }: Evaluation): readonly unknown[] {
@@ -136,8 +142,7 @@ function failureFindings(
 ): readonly v2.PolicyFinding[] {
   const { rules } = evaluation
   const findings = rules.filter(isFailing).flatMap((rule) => ruleFindings(rule, location.file))
-  const main = findings.length === 0 ? [mainFinding(evaluation, location)] : findings
-  return main.slice(0, FINDINGS_MAX)
+  return findings.length === 0 ? [mainFinding(evaluation, location)] : findings
 }
 
 function isFailing({ value, failures }: RuleResult): boolean {

@@ -23,6 +23,15 @@ function judge(code: string, query: string): PolicyResult {
   return judgement ?? assert.fail('a policy has a judgement')
 }
 
+it('reports how many findings are not kept', () => {
+  const { findings, warning } = judge(
+    'package q\n\ndeny contains sprintf("%d", [i]) if some i in numbers.range(1, 60)\n',
+    'data.q.deny',
+  )
+  assert.equal(findings.length, 50)
+  assert.equal(warning, '10 more findings are not kept')
+})
+
 /** A value of 2^levels parts that takes little memory, because each level is shared. */
 function doubled(levels: number): string {
   const lines = Array.from({ length: levels }, (_, i) => `a${i + 1} := [a${i}, a${i}]`)

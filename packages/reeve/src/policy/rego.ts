@@ -20,12 +20,14 @@ import {
   type Value,
 } from '@reeve/rego'
 import { readBundle } from './set-archive.ts'
-import type {
-  PolicyInvocation,
-  EvaluationContext,
-  Diagnostic,
-  PolicyResult,
-  PolicyDefinition,
+import {
+  type Diagnostic,
+  erroredResult,
+  type EvaluationContext,
+  omittedFindingsWarning,
+  type PolicyDefinition,
+  type PolicyInvocation,
+  type PolicyResult,
 } from './engine.ts'
 import { FINDINGS_MAX, MESSAGE_LENGTH_MAX, POLICY_STEPS_MAX, RESULT_VALUES_MAX } from './limits.ts'
 import type { PolicyInput } from './policy-input.ts'
@@ -33,7 +35,7 @@ import type { PolicyInput } from './policy-input.ts'
 export interface CompiledRegoPolicy {
   readonly compiled: RegoProgram
   readonly query: string
-  readonly asked: PreparedDocument
+  readonly prepared: PreparedDocument
   readonly warnings: readonly Diagnostic[]
 }
 
@@ -53,7 +55,7 @@ export function compileRegoPolicy(
     return err([
       { severity: 'error', line: 1, column: 1, message: `query: ${prepared.error.message}` },
     ])
-  return ok({ compiled: compiled.value, query, asked: prepared.value, warnings: [] })
+  return ok({ compiled: compiled.value, query, prepared: prepared.value, warnings: [] })
 }
 
 function policyFile({ name }: PolicyDefinition): string {
@@ -72,7 +74,7 @@ function toDiagnostic({ message, location }: RegoDiagnostic, ownFile: string): D
 /** Evaluates a policy. The parameters of the set are available as `data.parameters`. */
 export function evaluateRegoPolicy(
   policy: CompiledRegoPolicy,
-  { policy: text, params }: PolicyInvocation,
+  { policy: definition, params }: PolicyInvocation,
   evaluation: EvaluationContext,
 ): PolicyResult {
   const printed: string[] = []
@@ -88,20 +90,26 @@ export function evaluateRegoPolicy(
     isCancelled: evaluation.options.isCancelled,
     print: (line: string) => printed.push(line),
   } satisfies EvaluateOptions
-  const evaluated = policy.asked.evaluate(options)
+  const evaluated = policy.prepared.evaluate(options)
   if (!evaluated.ok) {
     const { message, location } = evaluated.error
-    const position = location === undefined ? NO_LOCATION : locationOf(location, policyFile(text))
+    const position =
+      location === undefined ? NO_LOCATION : locationOf(location, policyFile(definition))
     return { status: 'errored', output: [], findings: [{ rule: null, ...position, message }] }
   }
   const outcome = resultWithinLimits(evaluated.value, policy.query)
   if (outcome.status !== 'failed')
     return { ...outcome, output: [...outcome.output, ...printOutput(printed)] }
-  const locations = traceRuleLocations(policy, policyFile(text), options)
+  const locations = traceRuleLocations(policy, policyFile(definition), options)
   const findings = outcome.output
     .slice(0, FINDINGS_MAX)
-    .map((item) => toFinding(item, { locations, query: policy.query, name: text.name }))
-  return { ...outcome, output: outcome.output.map(toStorableJson), findings }
+    .map((item) => toFinding(item, { locations, query: policy.query, name: definition.name }))
+  return {
+    ...outcome,
+    output: outcome.output.map(toStorableJson),
+    findings,
+    ...omittedFindingsWarning(outcome.output.length),
+  }
 }
 
 const NO_LOCATION = { line: null, column: null }
@@ -159,10 +167,6 @@ function falseWarning(query: string): string {
 }
 
 const PASSED: PolicyResult = { status: 'passed', output: [], findings: [] }
-
-function erroredResult(message: string): PolicyResult {
-  return { status: 'errored', output: [], findings: [{ rule: null, ...NO_LOCATION, message }] }
-}
 
 function resultItems(value: Value): readonly unknown[] | undefined {
   if (Array.isArray(value) || value instanceof SetValue)

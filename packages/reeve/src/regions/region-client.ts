@@ -3,11 +3,8 @@ import { HEADERS } from '@reeve/contract'
 import type { ForwardReason } from '../http/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { REGION_OUTCOME_UNKNOWN, REGION_UNREACHABLE } from '../workload/index.ts'
-import {
-  describeConnectionError,
-  onConnected,
-  type RegionConnections,
-} from './region-connections.ts'
+import { onConnected } from '../proxy/index.ts'
+import { describeConnectionError, type RegionConnections } from './region-connections.ts'
 import type { RegionDirectory } from './region-directory.ts'
 import {
   REGION_FORWARD_HEADER,
@@ -108,7 +105,7 @@ export class RegionClient {
       },
       usesOwnSocket: method !== 'GET',
     })
-    onConnected(clientRequest, address, () => {
+    onConnected(clientRequest, () => {
       wasSent = true
       clientRequest.end(bytes)
     })

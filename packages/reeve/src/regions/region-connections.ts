@@ -4,11 +4,7 @@ import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { certificateErrorText, isUntrusted } from '@reeve/kit/certificate-error.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { setConnectTimeout } from '../cluster/index.ts'
-
-const CONNECTIONS_MAX = 1_024
-/** Idle connections that are kept for later requests. */
-const IDLE_CONNECTIONS_MAX = 64
+import { setConnectTimeout, UPSTREAM_POOL } from '../proxy/index.ts'
 
 /** Idle time after which the kernel probes a connection. */
 const KEEP_ALIVE_MS = 15_000
@@ -36,13 +32,8 @@ interface RegionRequest {
 /** Opens requests to servers of other regions. */
 export class RegionConnections {
   readonly #tls: RegionTls
-  readonly #pooled = {
-    keepAlive: true,
-    maxSockets: CONNECTIONS_MAX,
-    maxFreeSockets: IDLE_CONNECTIONS_MAX,
-  }
-  readonly #plain = new Agent(this.#pooled)
-  readonly #secure = new SecureAgent(this.#pooled)
+  readonly #plain = new Agent(UPSTREAM_POOL)
+  readonly #secure = new SecureAgent(UPSTREAM_POOL)
 
   constructor(tls: RegionTls = () => ({})) {
     this.#tls = tls
@@ -87,18 +78,6 @@ function mutableHeaders(headers: RegionRequest['headers']): Record<string, strin
       typeof value === 'string' ? value : [...value],
     ]),
   )
-}
-
-/** Calls back when the connection is open, TLS included: before that nothing was sent. */
-export function onConnected(
-  clientRequest: ClientRequest,
-  address: string,
-  callback: () => void,
-): void {
-  clientRequest.on('socket', (socket) => {
-    if (!socket.connecting) return callback()
-    socket.once(address.startsWith('https:') ? 'secureConnect' : 'connect', callback)
-  })
 }
 
 /** Time limit until the response begins. */

@@ -1,15 +1,20 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { pipeline, type Duplex } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { AuditVia } from '@reeve/contract'
+import { FORWARDED_HEADER } from '../cluster/index.ts'
 import {
   endToEndHeaders,
-  formatResponseHead,
-  FORWARDED_HEADER,
+  hasRequestBody,
+  InFlightExchanges,
+  joinUpgraded,
   onClientDisconnect,
+  onConnected,
   pipeRequestBody,
   rejectUpgrade,
-} from '../cluster/index.ts'
+  relayResponse,
+  relayUpgradeResponse,
+} from '../proxy/index.ts'
 import type {
   ForwardCallbacks,
   ForwardReason,
@@ -20,7 +25,6 @@ import type {
 import { blockingWaitMs, LIMITS } from '../model/index.ts'
 import {
   setResponseTimeout,
-  onConnected,
   type RegionConnections,
   type ResponseTimeout,
   SilenceWatch,
@@ -64,8 +68,7 @@ interface ProxiedRequest extends RegionTarget, ForwardCallbacks {
 class RegionProxy {
   readonly #directory: RegionDirectory
   readonly #connections: RegionConnections
-  readonly #inFlight = new Set<{ destroy(error?: Error): unknown }>()
-
+  readonly #inFlight = new InFlightExchanges()
   readonly #limits: ForwardLimits
   readonly #silenceWatch: SilenceWatch
   /** This server is stopping: no further servers are tried. */
@@ -107,7 +110,7 @@ class RegionProxy {
       upstreamRequest,
       this.#timeoutMs(exchange, isRead && others.length > 0),
     )
-    onConnected(upstreamRequest, address, () => {
+    onConnected(upstreamRequest, () => {
       wasSent = true
       sendBody(exchange, upstreamRequest, timeout)
     })
@@ -115,16 +118,7 @@ class RegionProxy {
       hasResponse = true
       this.#directory.recordResponse(region, address)
       exchange.onResponse()
-      const headers = endToEndHeaders(upstreamResponse.rawHeaders)
-      response.writeHead(
-        upstreamResponse.statusCode ?? 502,
-        upstreamResponse.statusMessage,
-        headers,
-      )
-      // A stream may be silent at first.
-      response.flushHeaders()
-      // The end of either side ends the other.
-      pipeline(upstreamResponse, response, () => undefined)
+      relayResponse(upstreamResponse, response)
     })
     const removeListener = onClientDisconnect(response, () => upstreamRequest.destroy())
     upstreamRequest.on('error', (thrown) => {
@@ -152,25 +146,22 @@ class RegionProxy {
   }
 
   #attemptUpgrade(exchange: UpgradeExchange, addresses: readonly string[]): void {
-    const { client, head } = exchange
+    const { client, head: clientHead } = exchange
     const [address = '', ...others] = addresses
     const upstreamRequest = this.#request(exchange, address, true)
     let wasSent = false
     setResponseTimeout(upstreamRequest, this.#limits.responseMsMax)
-    onConnected(upstreamRequest, address, () => (wasSent = true))
+    onConnected(upstreamRequest, () => (wasSent = true))
     const onClientClose = (): void => void upstreamRequest.destroy()
     client.on('close', onClientClose)
     upstreamRequest.on('upgrade', (upstreamResponse, upstreamSocket, upstreamHead) => {
       this.#directory.recordResponse(exchange.region, address)
-      client.write(formatResponseHead(upstreamResponse))
-      this.#tunnel(client, upstreamSocket, { region: exchange.region, address })
-      if (upstreamHead.length > 0) client.write(upstreamHead)
-      if (head.length > 0) upstreamSocket.write(head)
+      this.#watchUpgraded(upstreamSocket, { region: exchange.region, address })
+      joinUpgraded(upstreamResponse, { client, clientHead, upstreamSocket, upstreamHead })
     })
-    upstreamRequest.on('response', (upstreamResponse) => {
-      client.write(formatResponseHead(upstreamResponse))
-      pipeline(upstreamResponse, client, () => undefined)
-    })
+    upstreamRequest.on('response', (upstreamResponse) =>
+      relayUpgradeResponse(upstreamResponse, client),
+    )
     upstreamRequest.on('error', (thrown) => {
       client.off('close', onClientClose)
       if (client.destroyed) return
@@ -188,7 +179,7 @@ class RegionProxy {
   close(): void {
     this.#isClosed = true
     this.#silenceWatch.close()
-    for (const one of this.#inFlight) one.destroy(new Error('this server stops'))
+    this.#inFlight.end('this server stops')
   }
 
   #request(
@@ -204,19 +195,16 @@ class RegionProxy {
       method,
       url: withRegion(url, region),
       headers: forwardedHeaders(exchange, { address, localRegion: this.#directory.localRegion }),
-      usesOwnSocket: usesOwnSocket,
+      usesOwnSocket,
     })
-    this.#inFlight.add(upstreamRequest)
+    this.#inFlight.add(upstreamRequest, undefined)
     let unwatch: () => void = () => undefined
     upstreamRequest.on('socket', (socket) => {
       unwatch = this.#silenceWatch.watch({ region, address }, socket, (reason) =>
         upstreamRequest.destroy(reason),
       )
     })
-    upstreamRequest.on('close', () => {
-      unwatch()
-      this.#inFlight.delete(upstreamRequest)
-    })
+    upstreamRequest.on('close', () => unwatch())
     return upstreamRequest
   }
 
@@ -233,19 +221,11 @@ class RegionProxy {
     })
   }
 
-  #tunnel(client: Duplex, upstreamSocket: Socket, server: RegionServer): void {
+  /** Ends an upgraded connection if its server is silent. */
+  #watchUpgraded(upstreamSocket: Socket, server: RegionServer): void {
+    this.#inFlight.add(upstreamSocket, undefined)
     const unwatch = this.#silenceWatch.watch(server, upstreamSocket, () => upstreamSocket.destroy())
-    upstreamSocket.setTimeout(0)
-    upstreamSocket.setNoDelay(true)
-    upstreamSocket.on('error', () => undefined)
-    client.pipe(upstreamSocket).pipe(client)
-    client.on('close', () => upstreamSocket.destroy())
-    this.#inFlight.add(upstreamSocket)
-    upstreamSocket.on('close', () => {
-      unwatch()
-      this.#inFlight.delete(upstreamSocket)
-      client.destroy()
-    })
+    upstreamSocket.on('close', unwatch)
   }
 }
 
@@ -254,8 +234,9 @@ interface UpgradeExchange extends RegionUpgrade {
   readonly client: Duplex
 }
 
-function isBodylessRead({ method = 'GET', headers }: IncomingMessage): boolean {
-  return (method === 'GET' || method === 'HEAD') && !hasBody(headers)
+function isBodylessRead(request: IncomingMessage): boolean {
+  const { method = 'GET' } = request
+  return (method === 'GET' || method === 'HEAD') && !hasRequestBody(request)
 }
 
 /** How long the server may delay the response of a blocking query. */
@@ -266,10 +247,6 @@ function blockingMs({ url = '' }: IncomingMessage): number {
   return waitMs + waitMs / LIMITS.waitJitterShare
 }
 
-function hasBody(headers: IncomingMessage['headers']): boolean {
-  return 'content-length' in headers || 'transfer-encoding' in headers
-}
-
 /** Sends the body. A client may be slow, so the response timeout restarts with each part. */
 function sendBody(
   { request, body }: ProxiedRequest,
@@ -277,7 +254,7 @@ function sendBody(
   timeout: ResponseTimeout,
 ): void {
   if (body !== undefined) return void upstreamRequest.end(body)
-  if (!hasBody(request.headers)) return void upstreamRequest.end()
+  if (!hasRequestBody(request)) return void upstreamRequest.end()
   pipeRequestBody(request, upstreamRequest)
   request.on('data', () => timeout.restart())
 }

@@ -15,18 +15,20 @@ import { pushRowJson, UNSPLIT, isSameText, type RowJson } from './table/row-json
  * Texts of the log and the checkpoint: lines of JSON, so that any tool can read a data directory
  * and a row's text goes from commit to log to checkpoint to event without being encoded again.
  *
- *   commit:  {"index":7,"timeMs":…,"events":[…]}      row:  [create, modify, layout, group, …]
+ *   commit:  {"index":7,"timeMs":…,"events":[…]}      row:  [create, modify, layout, key, …]
  *            ["jobs","default!web",[7,7]]                   {…the row…}
  *            {…the row…}
  *            ["job_versions","…",[7,7]]
  *                                         (an empty line: the text of the row before)
  *            ["evaluations","…",null]     (null: deleted; the line below is its last value)
  *
- * A commit does not tell the groups of its rows: few commits are ever read again, and those who do
- * decode the row. A job and its version are one text, which is half of what a registration writes.
+ * A stored row has a hash of the index names of its table (`layout`) and its key in each index. A
+ * commit does not contain the index keys of its rows: few commits are ever read again, and their
+ * readers decode the rows. A job and its version share one text, which is half of the bytes of a
+ * registration.
  *
- * Events of one kind about rows that follow each other are one entry: a plan of a thousand
- * allocations would otherwise say the same a thousand times.
+ * Events of one kind for consecutive rows are one entry: a plan of a thousand allocations would
+ * otherwise repeat the same entry a thousand times.
  */
 export function encodeRow(header: RowHeader, text: RowJson): readonly string[] {
   const parts = [`${JSON.stringify(header)}\n`]

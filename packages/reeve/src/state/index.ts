@@ -115,6 +115,7 @@ export {
   policyInputBlobKey,
   type Row,
   scalingEventsKey,
+  type IndexName,
   type TableName,
   type TableObserver,
   type Tables,

@@ -217,6 +217,13 @@ export class Store {
     return batch.done
   }
 
+  /** Returns the current index once it is durable; later commits need not be durable by then. */
+  async settledIndex(): Promise<number> {
+    const index = this.#index
+    await this.whenDurable()
+    return index
+  }
+
   /** Reports changes of a table to an observer until the returned function is called. */
   observe<N extends TableName>(table: N, observer: TableObserver<N>): () => void {
     return this.#observers.add(table, observer)

@@ -4,12 +4,13 @@ import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { LIMITS, type OffsetAt } from '../model/index.ts'
 import type { PolicyEngine } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Author, Store } from '../state/index.ts'
 import type { TaskOrigin, TenantConcurrencyLimiter } from '../threads/index.ts'
-import type { JobPolicyEvaluator } from './guarding/policy-guard.ts'
+import type { JobPolicyEvaluator } from './policy-enforcement/evaluator.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 
 /** Access to the other regions for use cases. */
@@ -62,11 +63,6 @@ export interface EvaluationQueue {
   mayScheduleInline(priority: number): boolean
 }
 
-/** Log for failures that no response reports. */
-interface WorkloadLog {
-  error(fields: object, message: string): void
-}
-
 /** Rules for admitting unknown nodes. */
 export interface NodeAdmission {
   /** If false, a new node needs a join token of its own. */
@@ -96,7 +92,7 @@ export interface WorkloadContext {
   readonly view: ClusterView
   /** Decides whether a small job may be placed by the commit that registers it (decision 0052). */
   readonly evaluations: EvaluationQueue
-  readonly log: WorkloadLog
+  readonly log: Pick<Logger, 'error'>
   /** Limits the growth of the state. */
   readonly capacity: StateCapacity
   readonly clock: Clock

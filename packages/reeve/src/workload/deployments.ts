@@ -96,9 +96,7 @@ async function unchangedDeployment(
   { store }: WorkloadContext,
   { ModifyIndex }: Deployment,
 ): Promise<DeploymentWriteResult> {
-  // Read the index before awaiting; later commits may not be durable yet.
-  const { index } = store
-  await store.whenDurable()
+  const index = await store.settledIndex()
   return {
     evalId: '',
     evalCreateIndex: 0,

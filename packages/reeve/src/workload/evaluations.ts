@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Evaluation } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { checkUuid, LIMITS, refusal, type Refusal } from '../model/index.ts'
+import { checkUuid, LIMITS, refusal, type Refusal, invalidInput } from '../model/index.ts'
 import {
   isBrokerPaused,
   mayBeRescheduled,
@@ -36,16 +36,16 @@ export async function deleteEvaluationsById(
   const { store } = context
   const { deletedEvaluationsMax: max } = LIMITS
   if (evaluationIds.length > max)
-    return invalid(
+    return invalidInput(
       `request includes ${evaluationIds.length} evaluation IDs, must be ${max} or fewer`,
     )
   const rows = new Map<string, Evaluation>()
   for (const text of evaluationIds) {
     const id = checkUuid('eval', text)
-    if (!id.ok) return invalid(id.error)
+    if (!id.ok) return invalidInput(id.error)
     const row = store.tables.evaluations.find(id.value)
     if (row === undefined) return err(EVAL_NOT_FOUND)
-    if (isInUse(context, row)) return invalid(`eval ${row.ID} is not safe to delete`)
+    if (isInUse(context, row)) return invalidInput(`eval ${row.ID} is not safe to delete`)
     rows.set(row.ID, row)
   }
   if (!isBrokerPaused(store.tables)) return err(BROKER_NOT_PAUSED)
@@ -142,8 +142,4 @@ function deleteRows(store: Store, by: CommitAuthor, rows: readonly Evaluation[])
         rows.map((row) => remove('evaluations', row.ID)),
       ),
   })
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

@@ -69,10 +69,8 @@ export {
   planRows,
   systemNs,
 } from './evaluations/inline-placement.ts'
-export { EventBroker, type EventSink, type Subscription } from './events/event-broker.ts'
-export { type EventStreams, prepareStream } from './events/event-subscription.ts'
-export { JobPolicyEvaluator } from './guarding/policy-guard.ts'
-export { NO_POLICIES, type PolicySource } from './guarding/policy-source.ts'
+export { JobPolicyEvaluator } from './policy-enforcement/evaluator.ts'
+export { NO_POLICIES, type PolicySource } from './policy-enforcement/evaluator.ts'
 export { JobFileReader } from './job-files/job-file-reader.ts'
 export {
   ALL_LOG_TYPES,
@@ -126,14 +124,16 @@ export {
   rotateSharedJoinToken,
   sharedTokenReplacedAt,
 } from './nodes/join-tokens.ts'
-export type { NodeGateway } from './nodes/node-gateway.ts'
-export { DataMigrations } from './nodes/migrate-data.ts'
+export {
+  NO_PATH_TO_NODE,
+  NODE_CONNECTING,
+  NODE_TIMEOUT,
+  type NodeGateway,
+  type OpenStreamRequest,
+  refusalFromNode,
+} from './nodes/node-gateway.ts'
 export { NodeLoadCache } from './nodes/node-loads.ts'
 export { type NodeReport, NodeReportBatcher, updateAllocations } from './nodes/node-reports.ts'
-export { tooManyStreams } from './nodes/node-streams.ts'
-export { NodeRpcClient } from './nodes/node-requests.ts'
-export { NodeSessions } from './nodes/node-sessions.ts'
-export type { NodeSession } from './nodes/node-sessions.ts'
 export { admitNode, registerNode, updateNode } from './nodes/register-node.ts'
 export {
   resumeRotation,
@@ -153,7 +153,6 @@ export {
   type VariableWriteResult,
   writeVariable,
 } from './variables/variables.ts'
-export { CatalogWatches, type CatalogSubscriber } from './services/catalog-watches.ts'
 export {
   deleteService,
   listServiceNames,

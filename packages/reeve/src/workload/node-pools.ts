@@ -1,4 +1,4 @@
-import type { NodePool, NodePoolRequest } from '@reeve/contract'
+import { ALL_NODE_POOL, type NodePool, type NodePoolRequest } from '@reeve/contract'
 import { nodePoolHash, validateNodePool } from '../acl/index.ts'
 import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
@@ -11,7 +11,7 @@ import { findRemoteUsage, formatUsage } from './remote-regions.ts'
 export const NODE_POOL_NOT_FOUND: Refusal = refusal('node-pool-not-found', 'node pool not found')
 
 /** The built-in pool that contains every node in addition to its own pool. */
-export const ALL_POOLS = 'all'
+export const ALL_POOLS = ALL_NODE_POOL
 /** Query for jobs that are not dead. */
 const LIVE_JOBS_QUERY = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 const BUILT_IN_POOLS: readonly string[] = [ALL_POOLS, 'default']

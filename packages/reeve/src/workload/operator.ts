@@ -64,9 +64,7 @@ export async function writeSchedulerConfiguration(
     )
   const current = findSetting(store.tables, 'scheduler-configuration')?.ModifyIndex ?? 0
   if (cas !== undefined && cas !== current) {
-    // Read the index before awaiting; later commits may not be durable yet.
-    const { index } = store
-    await store.whenDurable()
+    const index = await store.settledIndex()
     return ok({ updated: false, index })
   }
   const { index, durable } = store.commit({
@@ -225,9 +223,7 @@ export async function raiseClusterLevel(
     )
   const level = minorText(ownVersion)
   if (level === current) {
-    // Read the index before awaiting; later commits may not be durable yet.
-    const { index } = store
-    await store.whenDurable()
+    const index = await store.settledIndex()
     return ok({ level, index })
   }
   const { index, durable } = store.commit({

@@ -40,14 +40,14 @@ import {
   Authenticator,
   createPlanGate,
   ensureBuiltIns,
-  EventBroker,
   JobFileReader,
-  NodeSessions,
   JobPolicyEvaluator,
   type NodeAdmission,
   type RemoteRegions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
+import { EventBroker, NodeSessions } from '../../src/sessions/index.ts'
+import { SILENT_LOG } from '../build/agent.ts'
 import { schemaErrors } from '../build/schema-errors.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
@@ -225,9 +225,9 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     random,
     agent: { ...AGENT, ...options.agent },
     log: {
+      ...SILENT_LOG,
       error: (fields) => void faults.push(fields),
       warn: (fields) => void warnings.push(fields),
-      debug: () => undefined,
     },
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],

@@ -6,6 +6,7 @@ import { FORWARDED_HEADER, ClusterRequestRouter } from '../../src/cluster/index.
 import { NODE_ROUTE } from '../../src/http/pipeline/upgrades.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { atEnd } from '../build/at-end.ts'
+import { SILENT_LOG } from '../build/agent.ts'
 import { aPipeline } from '../build/pipeline.ts'
 
 /** Any address of loopback is this machine's, and unlike the one that servers use. */
@@ -100,7 +101,7 @@ async function aServer(
   const { pipeline, routing } = aPipeline(gate)
   const app = createHttpServer({
     pipeline,
-    log: { error: () => undefined, debug: () => undefined },
+    log: SILENT_LOG,
     responseHeaders: {},
     usesPlainHttp: false,
     isDraining: () => false,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request as ask, type IncomingMessage, type Server } from 'node:http'
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ClusterRequestRouter } from '../../src/cluster/index.ts'
@@ -11,6 +11,7 @@ import { LIMITS } from '../../src/model/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { postInPieces } from '../build/post-in-pieces.ts'
 import { anAdmission } from '../build/admission.ts'
+import { SILENT_LOG } from '../build/agent.ts'
 import { aPipeline } from '../build/pipeline.ts'
 
 const key = Buffer.alloc(32, 3)
@@ -77,6 +78,23 @@ test('a write that a leader took and did not answer is told of as in doubt', asy
     await answer.text(),
     /; try again\. What was asked for may or may not have happened\.$/,
   )
+})
+
+test('a write whose TLS handshake fails has certainly done nothing', async (t) => {
+  // Accepts connections, and closes them instead of answering the handshake.
+  const leader = createTcpServer((socket) => {
+    socket.once('data', () => socket.destroy())
+    socket.on('error', () => undefined)
+  })
+  await once(leader.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => leader.close())
+  // A server that listens on a port has such an address.
+  const { port } = leader.address() as AddressInfo
+  const dialOptions = () => ({ rejectUnauthorized: false })
+  const { address } = await aFollower(t, () => `127.0.0.1:${port}`, dialOptions)
+  const answer = await fetch(`${address}/v1/jobs`, { method: 'PUT', body: '{}' })
+  assert.equal(answer.status, 503)
+  assert.match(await answer.text(), /; try again\. Nothing was done\.$/)
 })
 
 test('a body that the leader refuses before it has all of it is answered with that refusal', async (t) => {
@@ -222,7 +240,11 @@ async function aLeader(t: TestContext) {
 }
 
 /** The real server, with one route for every path that a follower forwards to the leader. */
-async function aFollower(t: TestContext, leader: () => string) {
+async function aFollower(
+  t: TestContext,
+  leader: () => string,
+  dialOptions?: () => { readonly rejectUnauthorized: boolean },
+) {
   const gate = new ClusterRequestRouter({
     leadership: () => ({ isLeading: false, leaderAddress: leader() }),
     confirm: async () => false,
@@ -230,6 +252,7 @@ async function aFollower(t: TestContext, leader: () => string) {
     selfAddress: () => 'nobody:1',
     key,
     nowMs: () => Date.now(),
+    ...(dialOptions !== undefined && { dialOptions }),
   })
   const { pipeline, routing } = aPipeline(gate)
   const app = aShell({ pipeline, routing })
@@ -253,7 +276,7 @@ async function aFollower(t: TestContext, leader: () => string) {
 function aShell({ pipeline } = aPipeline()) {
   return createHttpServer({
     pipeline,
-    log: { error: () => undefined, debug: () => undefined },
+    log: SILENT_LOG,
     responseHeaders: {},
     usesPlainHttp: false,
     isDraining: () => false,

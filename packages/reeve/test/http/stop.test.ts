@@ -7,13 +7,14 @@ import { setImmediate } from 'node:timers/promises'
 import { GracefulShutdown, SHUTDOWN_GRACE_MS } from '../../src/http/transport/shutdown.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
+import { SILENT_LOG } from '../build/agent.ts'
 import { aPipeline } from '../build/pipeline.ts'
 
 async function aListeningShell() {
   const lifecycle = new GracefulShutdown()
   const app = createHttpServer({
     pipeline: aPipeline().pipeline,
-    log: { error: () => undefined, debug: () => undefined },
+    log: SILENT_LOG,
     responseHeaders: {},
     usesPlainHttp: false,
     isDraining: () => lifecycle.isDraining,

@@ -18,6 +18,7 @@ async function aPickyPort(t: TestContext) {
   const log = {
     error: () => assert.fail('nothing has failed'),
     debug: () => assert.fail('it is told to everybody'),
+    warn: () => assert.fail('it needs nobody'),
     info: (fields: object) => void told.push(String(Reflect.get(fields, 'why'))),
   }
   new RejectedConnectionLog({ log, clock }).logTlsErrors(server)

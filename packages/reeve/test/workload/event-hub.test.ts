@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { EventLine, NodePool } from '@reeve/contract'
 import { put, type Store } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
-import { EventBroker, type Subscription } from '../../src/workload/index.ts'
+import { EventBroker, type Subscription } from '../../src/sessions/index.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { aStore, turn } from '../build/store.ts'
 

@@ -60,7 +60,6 @@ export async function saveAccess<N extends AccessTable>(
   { table, before, after }: AccessWrite<N>,
 ): Promise<void> {
   await commitWrite(context, {
-    action: before === undefined ? 'TeamAccessCreated' : 'TeamAccessUpdated',
     caller,
     organizationId: after.organizationId,
     affectedIds: [after.id],
@@ -74,7 +73,6 @@ export async function deleteAccess<N extends AccessTable>(
   { table, row }: { readonly table: N; readonly row: Row<N> },
 ): Promise<void> {
   await commitWrite(context, {
-    action: 'TeamAccessDeleted',
     caller,
     organizationId: row.organizationId,
     affectedIds: [row.id],

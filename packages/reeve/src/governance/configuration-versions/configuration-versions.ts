@@ -60,7 +60,6 @@ export async function createConfiguration(
     createdByName: callerName(context, caller),
   }
   await commitWrite(context, {
-    action: 'ConfigurationVersionCreated',
     caller,
     organizationId,
     affectedIds: [configuration.id],
@@ -154,7 +153,6 @@ export async function archiveConfiguration(
   if (detail !== undefined) return err({ code: 'conflict', detail })
   const nowMs = context.clock.nowMs()
   await commitWrite(context, {
-    action: 'ConfigurationVersionArchived',
     caller,
     organizationId: before.organizationId,
     affectedIds: [before.id],

@@ -172,7 +172,6 @@ async function commitUpload(
 ): Promise<void> {
   const update: Change = put('configuration_versions', row)
   await commitWrite(context, {
-    action: 'ConfigurationVersionUploaded',
     caller,
     organizationId: row.organizationId,
     affectedIds: [row.id, ...runIds],

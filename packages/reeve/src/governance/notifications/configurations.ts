@@ -91,10 +91,7 @@ export async function createNotificationConfiguration(
   if (!foundAgain.ok) return foundAgain
   const countRefusal = countProblem(context.store.tables, workspaceId)
   if (countRefusal !== undefined) return err(countRefusal)
-  await commitConfiguration(context, caller, {
-    action: 'NotificationConfigurationCreated',
-    row: tested.value,
-  })
+  await commitConfiguration(context, caller, tested.value)
   return tested
 }
 
@@ -192,7 +189,7 @@ export async function updateNotificationConfiguration(
   const { lastDelivery } = changed.enabled ? tested.value : current
   const updatedMs = context.clock.nowMs()
   const row = { ...applyAttributes(context, current, attributes), lastDelivery, updatedMs }
-  await commitConfiguration(context, caller, { action: 'NotificationConfigurationUpdated', row })
+  await commitConfiguration(context, caller, row)
   return ok(row)
 }
 
@@ -215,7 +212,7 @@ export async function verifyNotificationConfiguration(
   const foundAgain = findNotificationConfiguration(context, caller, id)
   if (!foundAgain.ok) return foundAgain
   const row = { ...foundAgain.value, lastDelivery }
-  await commitConfiguration(context, caller, { action: 'NotificationConfigurationVerified', row })
+  await commitConfiguration(context, caller, row)
   return lastDelivery.successful ? ok(row) : err(deliveryProblem(lastDelivery))
 }
 
@@ -227,7 +224,6 @@ export async function deleteNotificationConfiguration(
   const found = findNotificationConfiguration(context, caller, id)
   if (!found.ok) return found
   await commitWrite(context, {
-    action: 'NotificationConfigurationDeleted',
     caller,
     organizationId: found.value.organizationId,
     affectedIds: [id],
@@ -244,18 +240,12 @@ function deleteConfigurationChanges(tables: Tables, id: string): readonly Change
   ]
 }
 
-interface ConfigurationWrite {
-  readonly action: `NotificationConfiguration${'Created' | 'Updated' | 'Verified'}`
-  readonly row: NotificationConfigurationRow
-}
-
 async function commitConfiguration(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { action, row }: ConfigurationWrite,
+  row: NotificationConfigurationRow,
 ): Promise<void> {
   await commitWrite(context, {
-    action,
     caller,
     organizationId: row.organizationId,
     affectedIds: [row.id],

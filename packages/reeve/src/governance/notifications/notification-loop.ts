@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import type {
   NotificationConfigurationRow,
   NotificationDelivery,
@@ -13,6 +14,7 @@ import {
   SCHEDULED_KEY,
   type Change,
 } from '../../state/index.ts'
+import { commitSystemWrite } from '../commit.ts'
 import {
   mayNeedReminder,
   OCCURRENCE_AGE_MS_MAX,
@@ -22,13 +24,9 @@ import {
   type Notifier,
 } from './send-notification.ts'
 
-export interface NotificationLog {
-  warn(fields: object, message: string): void
-}
-
 export interface NotificationLoopOptions {
   readonly notifier: Notifier
-  readonly log: NotificationLog
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /** Maximum delay of reminders and retries. */
@@ -159,7 +157,7 @@ export class NotificationLoop {
     this.#enqueue(due.map(({ configurationId }) => configurationId))
     if (expiredChanges.length === 0 || !this.#isWritable()) return
     try {
-      store.commit({ by: 'system', cause: undefined, changes: () => expiredChanges })
+      commitSystemWrite({ store }, { changes: expiredChanges, emitsEvents: false })
     } catch (thrown) {
       this.#logFault(thrown)
     }
@@ -248,15 +246,12 @@ export class NotificationLoop {
     if (signal.aborted && delivery.code === null) return
     const current = store.tables.notification_configurations.find(configuration.id)
     if (current === undefined) return
-    await store.commit({
-      by: 'system',
-      cause: undefined,
-      changes: () => [
-        put('notification_configurations', { ...current, lastDelivery: delivery }),
-        put('notifications', toNotificationRow(due, delivery)),
-        ...this.#deleteExpiredChanges(current, delivery.atMs),
-      ],
-    }).durable
+    const changes = [
+      put('notification_configurations', { ...current, lastDelivery: delivery }),
+      put('notifications', toNotificationRow(due, delivery)),
+      ...this.#deleteExpiredChanges(current, delivery.atMs),
+    ]
+    await commitSystemWrite({ store }, { changes, emitsEvents: false }).durable
   }
 
   /** Deletes expired records of a receiver. This reads all of them, so it is done once an hour. */

@@ -122,7 +122,6 @@ export async function inviteMember(
   }
   const { id: membershipId, organizationId, userId } = membership
   await commitWrite(context, {
-    action: 'MembershipCreated',
     caller,
     organizationId,
     affectedIds: [membershipId],
@@ -207,7 +206,6 @@ export async function acceptMembership(
     return err({ code: 'conflict', detail: 'The membership is active already.' })
   const accepted = { ...row, status: 'active' } as const
   await commitWrite(context, {
-    action: 'MembershipAccepted',
     caller,
     organizationId: row.organizationId,
     affectedIds: [id],
@@ -235,7 +233,6 @@ export async function deleteMembership(
       detail: 'The user is the last owner of the organization.',
     })
   await commitWrite(context, {
-    action: 'MembershipDeleted',
     caller,
     organizationId: row.organizationId,
     affectedIds: [id],

@@ -43,7 +43,6 @@ export async function createOrganization(
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const created = newOrganization(context, attributes)
   await commitWrite(context, {
-    action: 'OrganizationCreated',
     caller,
     organizationId: created.organization.id,
     affectedIds: [created.organization.id],
@@ -203,7 +202,6 @@ export async function updateOrganization(
     ...toSettings(attributes),
   }
   await commitWrite(context, {
-    action: 'OrganizationUpdated',
     caller,
     organizationId: before.id,
     affectedIds: [before.id],
@@ -234,7 +232,6 @@ export async function deleteOrganization(
   if (!organizationPermissions(found.value.role)['can-destroy']) return err(NOT_FOUND)
   const { id } = found.value.organization
   await commitWrite(context, {
-    action: 'OrganizationDeleted',
     caller,
     organizationId: id,
     affectedIds: [id],

@@ -66,7 +66,6 @@ export async function createPolicy(
     code: null,
   }
   await commitWrite(context, {
-    action: 'PolicyCreated',
     caller,
     organizationId,
     affectedIds: [policy.id],
@@ -187,7 +186,6 @@ export async function updatePolicy(
   if (isEqual(before, policy)) return found
   const written = { ...policy, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
-    action: 'PolicyUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [before.id],
@@ -251,7 +249,6 @@ export async function deletePolicy(
   const members = tables.policy_set_members.keysByIndex('member', scopedKey('policies', policyId))
   const codes = tables.policy_codes.keysByIndex('owner', policyId)
   await commitWrite(context, {
-    action: 'PolicyDeleted',
     caller,
     organizationId: found.value.organization.id,
     affectedIds: [policyId],

@@ -69,7 +69,6 @@ export async function uploadPolicyCode(
   }
   const { tables } = context.store
   await commitWrite(context, {
-    action: 'PolicyUploaded',
     caller,
     organizationId: organization.id,
     affectedIds: [policyId],

@@ -79,7 +79,6 @@ export async function createParameter(
     createdMs: context.clock.nowMs(),
   }
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [policySetId],
@@ -115,7 +114,6 @@ export async function updateParameter(
   const problems = duplicateKeyProblems(context.store.tables, parameter)
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [before.policySetId],
@@ -153,7 +151,6 @@ export async function deleteParameter(
   const found = findParameter(context, caller, { ...ref, right: 'update' })
   if (!found.ok) return found
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: found.value.organization.id,
     affectedIds: [ref.policySetId],

@@ -67,7 +67,6 @@ export async function createPolicySet(
   ]
   if (problems.length > 0 || !set.ok) return err({ code: 'invalid', problems })
   await commitWrite(context, {
-    action: 'PolicySetCreated',
     caller,
     organizationId: organization.id,
     affectedIds: [blank.id],
@@ -145,7 +144,6 @@ export async function updatePolicySet(
   if (changes.length === 0 && isEqual(before, set.value)) return found
   const after = { ...set.value, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [policySetId],
@@ -187,7 +185,6 @@ export async function changeSetMembers(
   const changes = (isRemoval ? removeMembers : addMembers)(tables, set, { relation, ids })
   const updatedSet = put('policy_sets', { ...set, updatedMs: context.clock.nowMs() })
   await commitWrite(context, {
-    action: 'PolicySetMembersChanged',
     caller,
     organizationId: organization.id,
     affectedIds: [policySetId],
@@ -212,7 +209,6 @@ export async function deletePolicySet(
     [...tables.policy_codes.keysByIndex('owner', id)].map((key) => remove('policy_codes', key)),
   )
   await commitWrite(context, {
-    action: 'PolicySetDeleted',
     caller,
     organizationId: found.value.organization.id,
     affectedIds: [policySetId],
@@ -335,15 +331,15 @@ export function listPolicySets(
   if (!lookup.ok) return lookup
   const { policy_sets: sets } = context.store.tables
   const { id: scope } = lookup.value.organization
-  const group = (index: string, value: string): ReadonlySet<string> =>
+  const idsWith = (index: 'kind' | 'versioned', value: string): ReadonlySet<string> =>
     new Set(sets.keysByIndex(index, scopedKey(scope, value)))
   const page = context.lists.policySets.page({
     scope,
     order: 'oldest',
     search: nameContains,
     restrictTo: intersect([
-      kind === undefined ? undefined : group('kind', kind),
-      versioned === undefined ? undefined : group('versioned', String(versioned)),
+      kind === undefined ? undefined : idsWith('kind', kind),
+      versioned === undefined ? undefined : idsWith('versioned', String(versioned)),
     ]),
     skip: offset,
     take: limit,

@@ -283,7 +283,6 @@ export async function changeTagSelectors(
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const isSame = tagSelectors.length === set.tagSelectors.length
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [set.id],

@@ -87,7 +87,6 @@ export async function createVersion(
   }
   const set = { ...before, newestVersionId: version.id, updatedMs: nowMs }
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [policySetId],
@@ -152,7 +151,6 @@ export async function uploadVersion(
     : markErrored(current.value.version, loaded.error.message, nowMs)
   const codes = loaded.ok ? [...loaded.value.codes] : []
   await commitWrite(context, {
-    action: 'PolicySetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [set.id],

@@ -68,7 +68,6 @@ export async function addProjectNamespaces(
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const added = new Set(namespaces.filter((name) => !tables.project_namespaces.has(name)))
   await commitWrite(context, {
-    action: 'ProjectNamespacesChanged',
     caller,
     organizationId,
     affectedIds: [projectId, ...added],
@@ -110,7 +109,6 @@ export async function removeProjectNamespaces(
   const { project_namespaces: members } = context.store.tables
   const removed = new Set(namespaces.filter((name) => members.find(name)?.projectId === projectId))
   await commitWrite(context, {
-    action: 'ProjectNamespacesChanged',
     caller,
     organizationId: found.value.project.organizationId,
     affectedIds: [projectId, ...removed],

@@ -76,7 +76,6 @@ export async function createProject(
   }
   const owner = projectTagOwner(project)
   await commitWrite(context, {
-    action: 'ProjectCreated',
     caller,
     organizationId: organization.id,
     affectedIds: [project.id],
@@ -153,7 +152,6 @@ export async function updateProject(
   const duration = project.autoDestroyActivityDuration
   const isNewDuration = duration !== before.autoDestroyActivityDuration
   await commitWrite(context, {
-    action: 'ProjectUpdated',
     caller,
     organizationId,
     affectedIds: [projectId],
@@ -213,7 +211,6 @@ export async function deleteProject(
       reason: 'project-not-empty',
     })
   await commitWrite(context, {
-    action: 'ProjectDeleted',
     caller,
     organizationId: project.organizationId,
     affectedIds: [projectId],
@@ -339,7 +336,6 @@ export async function changeProjectTags(
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const { requested, changes } = computeTagChanges(context, projectTagOwner(project), request)
   await commitWrite(context, {
-    action: 'ProjectTagsChanged',
     caller,
     organizationId: project.organizationId,
     affectedIds: [project.id],

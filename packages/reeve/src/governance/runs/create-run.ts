@@ -55,7 +55,6 @@ export async function createRun(
   const newRun = toNewRun(context, caller, { visible: found.value, attributes })
   const { run, plan } = createRunRows(context, newRun)
   await commitWrite(context, {
-    action: 'RunCreated',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id],
@@ -109,7 +108,6 @@ async function createExecutedRun(
   if (!queued.ok) return queued
   const { run, plan, changes } = queued.value
   await commitWrite(context, {
-    action: 'RunCreated',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id],

@@ -2,6 +2,7 @@ import type { v2 } from '@reeve/contract'
 import { truncateText } from '@reeve/kit/truncate-text.ts'
 import type { PolicySetResultRow, RunRow, WorkspaceRow } from '../../model/index.ts'
 import {
+  erroredResult,
   toPolicyOutcome,
   SecretCollector,
   withoutSecrets,
@@ -19,7 +20,6 @@ import type { PolicySetSnapshot } from './policy-set-snapshots.ts'
 
 /** Stored outputs of one policy. */
 const OUTPUTS_MAX = 100
-const FINDINGS_MAX = 100
 export const OUTPUT_CHARS_MAX = 64 * 1024
 const MESSAGE_CHARS_MAX = 2_000
 
@@ -95,11 +95,6 @@ async function evaluatePolicies(
 const CODE_MISSING = erroredResult('the code of the policy is not stored any more')
 const NOT_EVALUATED = erroredResult('the policy was not asked')
 
-function erroredResult(message: string): PolicyResult {
-  const finding = { rule: null, line: null, column: null, message }
-  return { status: 'errored', output: [], findings: [finding] }
-}
-
 function toSetResult(
   set: PolicySetSnapshot,
   results: ReadonlyMap<ApplicablePolicy, PolicyResult>,
@@ -137,16 +132,13 @@ export function truncateResult(
     if (chars > OUTPUT_CHARS_MAX) break
     output.push(truncatedItem)
   }
-  const truncated = { ...result, output, findings: result.findings.slice(0, FINDINGS_MAX) }
-  const redacted = withoutSecrets(truncated, secrets)
+  const redacted = withoutSecrets({ ...result, output }, secrets)
   // Truncated after redaction, because a truncated secret would not be recognised.
   const findings = redacted.findings.map(truncateFinding)
   const omittedOutputs = result.output.length - output.length
-  const omittedFindings = result.findings.length - findings.length
   const notes = [
     ...(result.warning === undefined ? [] : [result.warning]),
     ...(omittedOutputs > 0 ? [`${omittedOutputs} more outputs are not kept`] : []),
-    ...(omittedFindings > 0 ? [`${omittedFindings} more findings are not kept`] : []),
   ]
   return { result: { ...redacted, findings }, warning: notes.join('; ') }
 }

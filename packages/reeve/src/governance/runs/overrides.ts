@@ -183,7 +183,6 @@ async function commitOverride(
   { run, changes }: { readonly run: RunRow; readonly changes: readonly Change[] },
 ): Promise<void> {
   await commitWrite(context, {
-    action: 'RunOverridden',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id],

@@ -31,7 +31,7 @@ import {
   type Tables,
 } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
-import { commitWrite } from '../commit.ts'
+import { commitSystemWrite, commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findPlan, type VisibleRun } from './find-run.ts'
 import {
@@ -112,7 +112,6 @@ async function storeUpload(
   const { run } = updated
   const plan = { ...updated.plan, bytes: bytes.length, isSealed: true }
   await commitWrite(context, {
-    action: 'RunPlanUploaded',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id, plan.id],
@@ -295,8 +294,8 @@ async function commitPart(
   changes: readonly Change[],
   blobs: StoredPlan['blobs'],
 ): Promise<void> {
-  // A part emits no event; the audit log has one record for the whole upload.
-  await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
+  // The audit log has one record for the whole upload.
+  await commitSystemWrite({ store }, { changes, blobs, emitsEvents: false }).durable
 }
 
 /** Fields of a row that locate the bytes of a plan. */

@@ -1,5 +1,6 @@
 import { v2 } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { invalidAttribute, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
 import {
@@ -135,7 +136,7 @@ function parseCursor(
   return ok({ createIndex: Number(index), key })
 }
 
-/** Jobs whose versions are replayed; larger namespaces are truncated. */
+/** Maximum number of jobs whose versions are replayed. Runs and verdicts do not count. */
 const JOBS_MAX = 20_000
 
 /** A past event for which a policy can be evaluated. */
@@ -154,6 +155,7 @@ function listReplayCandidates(
   types: ReadonlySet<ReplayCandidate['type']>,
 ): readonly ReplayCandidate[] {
   const found: ReplayCandidate[] = []
+  let jobCount = 0
   const add = (table: ReplayCandidate['table'], keys: Iterable<string>): void => {
     for (const key of keys) {
       const createIndex = tables[table].createIndexOf(key) ?? 0
@@ -165,7 +167,8 @@ function listReplayCandidates(
     for (const namespace of policyNamespaces(tables, organizationId)) {
       add('policy_verdicts', tables.policy_verdicts.keysByIndex('namespace', namespace))
       for (const job of tables.jobs.keysByIndex('namespace', namespace)) {
-        if (found.length >= JOBS_MAX) break
+        if (jobCount >= JOBS_MAX) break
+        jobCount++
         add('job_versions', tables.job_versions.keysByIndex('job', job))
       }
     }
@@ -176,7 +179,7 @@ function compareNewest(
   a: Pick<ReplayCandidate, 'createIndex' | 'key'>,
   b: Pick<ReplayCandidate, 'createIndex' | 'key'>,
 ): number {
-  return b.createIndex - a.createIndex || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+  return b.createIndex - a.createIndex || compareText(a.key, b.key)
 }
 
 /** Returns the namespaces that the policies of an organization can apply to. */

@@ -82,7 +82,6 @@ async function commitDecision(
   { run, changes }: { readonly run: RunRow; readonly changes: readonly Change[] },
 ): Promise<void> {
   await commitWrite(context, {
-    action: 'RunDecided',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id],
@@ -129,7 +128,6 @@ export async function reportApplyResult(
     nowMs,
   )
   await commitWrite(context, {
-    action: 'RunReported',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id],
@@ -312,7 +310,6 @@ async function commitForcedDecision(
   { run, changes }: DecidedRun,
 ): Promise<void> {
   await commitWrite(context, {
-    action: 'RunDecided',
     caller,
     organizationId: run.organizationId,
     affectedIds: [run.id],

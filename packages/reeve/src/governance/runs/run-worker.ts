@@ -1,10 +1,11 @@
 import { v2 } from '@reeve/contract'
 import { FairQueue } from '@reeve/kit/fair-queue.ts'
 import { Fault, errorMessage, OVERLOADED } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
-import { GOVERNANCE_CAUSE } from '../commit.ts'
+import { commitSystemWrite } from '../commit.ts'
 import type { GovernanceOptions } from '../context.ts'
 import { cancelUnfinishedChanges } from './run-changes.ts'
 import { unsealSnapshots } from './policy-set-snapshots.ts'
@@ -27,13 +28,9 @@ const TURN_BUDGET_MS = 50
 /** Runs expired in one commit; the rest follow in the next round. */
 const EXPIRED_PER_COMMIT_MAX = 200
 
-export interface RunWorkerLog {
-  warn(fields: object, message: string): void
-}
-
 export interface RunWorkerOptions {
   readonly context: GovernanceOptions
-  readonly log: RunWorkerLog
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /**
@@ -44,7 +41,7 @@ export interface RunWorkerOptions {
  */
 export class RunWorker {
   readonly #context: GovernanceOptions
-  readonly #log: RunWorkerLog
+  readonly #log: Pick<Logger, 'warn'>
   /** IDs of pending runs, in a queue and as a set. */
   readonly #queue = new FairQueue<string>({
     // The runs are in memory already.
@@ -97,16 +94,14 @@ export class RunWorker {
       .filter(({ createdMs }) => Math.abs(nowMs - createdMs) >= v2.PLAN_UPLOAD_WAIT_MS_MAX)
     try {
       for (let index = 0; index < overdue.length; index += EXPIRED_PER_COMMIT_MAX)
-        store.commit({
-          by: 'system',
-          cause: GOVERNANCE_CAUSE,
-          changes: () =>
-            overdue
-              .slice(index, index + EXPIRED_PER_COMMIT_MAX)
-              .flatMap((run) => [
-                put('runs', transitionRun(run, ['errored'], nowMs)),
-                ...cancelUnfinishedChanges(store.tables, run, nowMs),
-              ]),
+        commitSystemWrite(this.#context, {
+          changes: overdue
+            .slice(index, index + EXPIRED_PER_COMMIT_MAX)
+            .flatMap((run) => [
+              put('runs', transitionRun(run, ['errored'], nowMs)),
+              ...cancelUnfinishedChanges(store.tables, run, nowMs),
+            ]),
+          emitsEvents: true,
         })
     } catch (thrown) {
       // The storage failed; the next start expires them.
@@ -208,12 +203,9 @@ export class RunWorker {
     // repeats the evaluation.
     if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
     const durationMs = clock.nowMs() - startMs
-    await store.commit({
-      by: 'system',
-      cause: GOVERNANCE_CAUSE,
-      changes: () =>
-        recordEvaluationChanges(this.#context, { run, plan, sets, results, durationMs }),
-    }).durable
+    const evaluated = { run, plan, sets, results, durationMs }
+    const changes = recordEvaluationChanges(this.#context, evaluated)
+    await commitSystemWrite(this.#context, { changes, emitsEvents: true }).durable
   }
 
   /** Fails closed: a run whose policies cannot be evaluated does not continue. */
@@ -221,10 +213,7 @@ export class RunWorker {
     const { store } = this.#context
     const run = store.tables.runs.find(id)
     if (run?.status !== 'post_plan_running') return
-    store.commit({
-      by: 'system',
-      cause: GOVERNANCE_CAUSE,
-      changes: () => erroredRunChanges(this.#context, run),
-    })
+    const changes = erroredRunChanges(this.#context, run)
+    commitSystemWrite(this.#context, { changes, emitsEvents: true })
   }
 }

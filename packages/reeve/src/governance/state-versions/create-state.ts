@@ -148,7 +148,6 @@ async function renewUploads(
   const { keys, uploads } = newUploads(context, caller)
   const row = { ...before, ...uploads }
   await commitWrite(context, {
-    action: 'StateVersionCreated',
     caller,
     organizationId: row.organizationId,
     affectedIds: [row.id],
@@ -214,7 +213,6 @@ export async function commitNewState(
   { row }: { readonly row: StateVersionRow },
 ): Promise<void> {
   await commitWrite(context, {
-    action: 'StateVersionCreated',
     caller,
     organizationId: row.organizationId,
     affectedIds: [row.id],

@@ -9,7 +9,13 @@ import {
   type StateVersionRow,
   type StoredState,
 } from '../../model/index.ts'
-import { compareCreation, put, type Change, type Tables } from '../../state/index.ts'
+import {
+  compareCreation,
+  put,
+  type Change,
+  type IndexName,
+  type Tables,
+} from '../../state/index.ts'
 import { deleteBlobChanges, readBlob } from '../blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -33,18 +39,18 @@ export type StatePart = 'state' | 'jsonState' | 'digest'
 export function stateVersionsOf(
   { state_versions: versions }: Tables,
   workspaceId: string,
-  group: 'workspace' | 'finalized' | 'pending' = 'workspace',
+  index: 'workspace' | 'finalized' | 'pending' = 'workspace',
 ): readonly StateVersionRow[] {
-  return newestIds({ state_versions: versions }, group, workspaceId).map((id) => versions.get(id))
+  return newestIds({ state_versions: versions }, index, workspaceId).map((id) => versions.get(id))
 }
 
 /** Returns the newest IDs without decoding rows. */
 function newestIds(
   { state_versions: versions }: Pick<Tables, 'state_versions'>,
-  group: string,
-  value: string,
+  index: IndexName<'state_versions'>,
+  indexKey: string,
 ): readonly string[] {
-  return [...versions.keysByIndex(group, value)]
+  return [...versions.keysByIndex(index, indexKey)]
     .map((key) => ({ key, createIndex: versions.createIndexOf(key) ?? 0 }))
     .toSorted((a, b) => compareCreation(b, a))
     .map(({ key }) => key)

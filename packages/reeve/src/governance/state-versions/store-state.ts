@@ -169,7 +169,6 @@ async function commitState(
   { changes, blobs }: StoredBlob,
 ): Promise<void> {
   await commitWrite(context, {
-    action: 'StateVersionUploaded',
     caller,
     organizationId: row.organizationId,
     affectedIds: [row.id],

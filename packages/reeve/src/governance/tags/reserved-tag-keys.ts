@@ -79,7 +79,6 @@ export async function createReservedTagKey(
   const refusal = duplicateKeyProblem(context, tagKey)
   if (refusal !== undefined) return err(refusal)
   await commitWrite(context, {
-    action: 'ReservedTagKeyCreated',
     caller,
     organizationId: tagKey.organizationId,
     affectedIds: [tagKey.id],
@@ -135,7 +134,6 @@ export async function updateReservedTagKey(
   if (isEqual(before, changed)) return found
   const tagKey = { ...changed, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
-    action: 'ReservedTagKeyUpdated',
     caller,
     organizationId: tagKey.organizationId,
     affectedIds: [id],
@@ -153,7 +151,6 @@ export async function deleteReservedTagKey(
   const found = findManagedTagKey(context, caller, id)
   if (!found.ok) return found
   await commitWrite(context, {
-    action: 'ReservedTagKeyDeleted',
     caller,
     organizationId: found.value.tagKey.organizationId,
     affectedIds: [id],

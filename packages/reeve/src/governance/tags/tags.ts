@@ -191,7 +191,6 @@ export async function changeWorkspaceTags(
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const { requested, changes } = computeTagChanges(context, workspaceTagOwner(workspace), request)
   await commitWrite(context, {
-    action: 'WorkspaceTagsChanged',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [workspace.id],

@@ -18,7 +18,7 @@ import {
   type Tables,
 } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
-import { commitWrite, type GovernanceAction } from '../commit.ts'
+import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { rowsByCreation } from '../list-index.ts'
@@ -82,7 +82,6 @@ export async function createVariableSet(
       ),
     )
   await commitWrite(context, {
-    action: 'VariableSetCreated',
     caller,
     organizationId: organization.id,
     affectedIds: [set.id],
@@ -203,7 +202,6 @@ export async function updateVariableSet(
   if (changes.length === 0 && isEqual(before, set)) return found
   const after = { ...set, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
-    action: 'VariableSetUpdated',
     caller,
     organizationId: organization.id,
     affectedIds: [variableSetId],
@@ -245,7 +243,6 @@ export async function changeVariableSetMembers(
   const changes = memberChanges(tables, set, { relation, ids, mode: how })
   const updatedSet = put('variable_sets', { ...set, updatedMs: context.clock.nowMs() })
   await commitWrite(context, {
-    action: 'VariableSetMembersChanged',
     caller,
     organizationId: organization.id,
     affectedIds: [variableSetId],
@@ -262,7 +259,6 @@ export async function deleteVariableSet(
   const found = findVariableSet(context, caller, { variableSetId, right: 'update' })
   if (!found.ok) return found
   await commitWrite(context, {
-    action: 'VariableSetDeleted',
     caller,
     organizationId: found.value.organization.id,
     affectedIds: [variableSetId],
@@ -329,7 +325,7 @@ export async function createSetVariable(
     return err(
       invalidAttribute('/data', `A variable set has at most ${v2.VARIABLES_MAX} variables`),
     )
-  await commitVariable(context, caller, { variable, action: 'VariableCreated' })
+  await commitVariable(context, caller, variable)
   return ok({ ...found.value, variable })
 }
 
@@ -361,7 +357,7 @@ export async function updateSetVariable(
   if (problems.length > 0) return err({ code: 'invalid', problems })
   if (isEqual(before, changed)) return found
   const variable = { ...changed, versionId: context.ids.uuid() }
-  await commitVariable(context, caller, { variable, action: 'VariableUpdated' })
+  await commitVariable(context, caller, variable)
   return ok({ ...found.value, variable })
 }
 
@@ -374,7 +370,6 @@ export async function deleteSetVariable(
   if (!found.ok) return found
   const { id, organizationId } = found.value.variable
   await commitWrite(context, {
-    action: 'VariableDeleted',
     caller,
     organizationId,
     affectedIds: [id],
@@ -386,10 +381,9 @@ export async function deleteSetVariable(
 async function commitVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { variable, action }: { readonly variable: SetVariableRow; readonly action: GovernanceAction },
+  variable: SetVariableRow,
 ): Promise<void> {
   await commitWrite(context, {
-    action,
     caller,
     organizationId: variable.organizationId,
     affectedIds: [variable.id],

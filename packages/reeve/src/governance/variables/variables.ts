@@ -90,7 +90,6 @@ export async function createVariable(
   if (tables.run_variables.countByIndex('workspace', workspaceId) >= v2.VARIABLES_MAX)
     return err(invalidAttribute('/data', `A workspace has at most ${v2.VARIABLES_MAX} variables`))
   await commitWrite(context, {
-    action: 'VariableCreated',
     caller,
     organizationId,
     affectedIds: [variable.id],
@@ -129,7 +128,6 @@ export async function updateVariable(
   if (isEqual(before, changed)) return found
   const variable = { ...changed, versionId: context.ids.uuid() }
   await commitWrite(context, {
-    action: 'VariableUpdated',
     caller,
     organizationId: before.organizationId,
     affectedIds: [before.id],
@@ -147,7 +145,6 @@ export async function deleteVariable(
   if (!found.ok) return found
   const { id, organizationId } = found.value.variable
   await commitWrite(context, {
-    action: 'VariableDeleted',
     caller,
     organizationId,
     affectedIds: [id],

@@ -43,7 +43,6 @@ export async function moveWorkspaces(
   }
   const { project } = destination.value
   await commitWrite(context, {
-    action: 'WorkspaceMoved',
     caller,
     organizationId: project.organizationId,
     affectedIds: ids,

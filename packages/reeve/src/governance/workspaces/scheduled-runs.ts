@@ -1,6 +1,7 @@
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { inactivityMs, refusalMessage, type WorkspaceRow } from '../../model/index.ts'
 import {
   put,
@@ -10,6 +11,7 @@ import {
   type Tables,
 } from '../../state/index.ts'
 import { organizationAuthor } from '../caller.ts'
+import { commitSystemWrite } from '../commit.ts'
 import { currentConfiguration } from '../configuration-versions/configuration-versions.ts'
 import type { GovernanceOptions } from '../context.ts'
 import { queueRun } from '../runs/create-run.ts'
@@ -23,13 +25,9 @@ const AUTO_DESTROY_INTERVAL_MS = 60_000
 /** Workspaces per commit; a round makes as many commits as it needs. */
 const WORKSPACES_PER_COMMIT_MAX = 500
 
-interface AutoDestroyLog {
-  warn(fields: object, message: string): void
-}
-
 interface AutoDestroyLoopOptions {
   readonly context: GovernanceOptions
-  readonly log: AutoDestroyLog
+  readonly log: Pick<Logger, 'warn'>
   /** Corrects the deadlines if the clock jumped: without it, a jump would destroy workspaces. */
   readonly checkClock: () => void
 }
@@ -91,8 +89,7 @@ export class AutoDestroyLoop {
         const changes = due.flatMap((id) =>
           this.#startDestroyChanges(id, { nowMs, failedIds, queued }),
         )
-        if (changes.length > 0)
-          store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
+        if (changes.length > 0) commitSystemWrite({ store }, { changes, emitsEvents: true })
       }
     } catch (thrown) {
       // The storage failed; the next round retries.
@@ -245,8 +242,7 @@ export class DriftLoop {
       // One commit per workspace, so that the limits of the queue count the runs queued before.
       for (const row of due) {
         const changes = this.#queueCheckChanges(row, nowMs)
-        if (changes.length > 0)
-          store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
+        if (changes.length > 0) commitSystemWrite({ store }, { changes, emitsEvents: true })
       }
     } catch (thrown) {
       // The storage failed; the next round retries.

@@ -139,7 +139,6 @@ async function commitLock(
   const { workspace: before } = visible
   const workspace: WorkspaceRow = { ...before, lock, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
-    action: lock === null ? 'WorkspaceUnlocked' : 'WorkspaceLocked',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [workspace.id],

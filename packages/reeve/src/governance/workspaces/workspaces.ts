@@ -97,7 +97,6 @@ export async function createWorkspace(
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   await commitWrite(context, {
-    action: 'WorkspaceCreated',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [workspace.id],
@@ -219,7 +218,6 @@ export async function updateWorkspace(
   const workspace = isSame ? before : { ...resolved.workspace, updatedMs: context.clock.nowMs() }
   const owner = workspaceTagOwner(workspace)
   await commitWrite(context, {
-    action: workspace.projectId === before.projectId ? 'WorkspaceUpdated' : 'WorkspaceMoved',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [workspace.id],
@@ -400,7 +398,6 @@ async function commitDeletion(
   { workspace }: VisibleWorkspace,
 ): Promise<Result<void, GovernanceRefusal>> {
   await commitWrite(context, {
-    action: 'WorkspaceDeleted',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [workspace.id],

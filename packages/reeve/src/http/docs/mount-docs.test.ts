@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { createHttpServer } from '../server.ts'
 import { mountDocs } from './mount-docs.ts'
+import { SILENT_LOG } from '../../../test/build/agent.ts'
 import { aPipeline } from '../../../test/build/pipeline.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../../../docs')
@@ -11,7 +12,7 @@ const FOLDER = join(import.meta.dirname, '../../../../../docs')
 function serve(folder: string | undefined): FastifyInstance {
   const app = createHttpServer({
     pipeline: aPipeline().pipeline,
-    log: { error: () => undefined, debug: () => undefined },
+    log: SILENT_LOG,
     responseHeaders: {},
     usesPlainHttp: false,
     isDraining: () => false,

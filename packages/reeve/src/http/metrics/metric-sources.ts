@@ -1,11 +1,7 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
-import type {
-  EventBroker,
-  NodeRpcClient,
-  NodeSessions,
-  WorkloadContext,
-} from '../../workload/index.ts'
+import type { WorkloadContext } from '../../workload/index.ts'
+import type { EventBroker, NodeRpcClient, NodeSessions } from '../../sessions/index.ts'
 import type { Admission } from '../pipeline/admission.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { AgentInfo } from '../v1/agent.ts'

@@ -20,14 +20,14 @@ const CALLER = aCaller()
 const READ: WokenRead = { caller: CALLER, secret: 's', url: '/v1/jobs?index=4', wokenBy: 5 }
 
 /** Reads that compute what is given, and count how often they do. */
-function aWorld(answer: ReadResult['answer'] = ok(bytes(10))) {
+function aWorld(response: ReadResult['response'] = ok(bytes(10))) {
   const clock = new SimulatedClock()
   const responses = new SharedResponses(clock)
   let computed = 0
   const read = (fields: Partial<WokenRead> = {}, stateIndex = 5): Promise<ReadResult> =>
     responses.read({ ...READ, ...fields }, stateIndex, async () => {
       computed++
-      return { index: stateIndex, answer }
+      return { index: stateIndex, response }
     })
   return { clock, responses, read, computed: () => computed }
 }

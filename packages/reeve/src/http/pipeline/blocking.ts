@@ -63,6 +63,28 @@ export class ParkedQueries {
     return source.index() <= minIndex && this.count < LIMITS.parkedQueriesMax
   }
 
+  /** Waits until the condition holds, the handle is cancelled, or the time is up. */
+  async waitUntil(
+    tenant: string,
+    isDone: () => boolean,
+    handle: WaitHandle,
+    { watch, timeoutMs }: { readonly watch: readonly WatchTarget[]; readonly timeoutMs: number },
+  ): Promise<void> {
+    const { clock } = this.#options
+    if (this.count >= LIMITS.parkedQueriesMax) return
+    const deadlineMs = clock.monotonicMs() + timeoutMs
+    this.slots.acquire(tenant)
+    try {
+      while (!isDone() && !handle.isCancelled) {
+        const remainingMs = deadlineMs - clock.monotonicMs()
+        if (remainingMs <= 0) return
+        await this.#waitForChange(watch, remainingMs, handle)
+      }
+    } finally {
+      this.slots.release(tenant)
+    }
+  }
+
   /**
    * Waits until the result's index exceeds the one of the request, or the deadline. A wake-up does
    * not imply a change. Queries of one tenant that are woken together continue a few at a time, as
@@ -99,8 +121,8 @@ export class ParkedQueries {
    * Resolves when a woken query may send its response. Queries with a shared response receive it at
    * the same moment, and each write of a large response is a system call of a millisecond.
    */
-  async waitToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
-    await this.#wakeQueue.next(tenant, turn, responseBytes(answer))
+  async waitToSend(tenant: string, { response }: ReadResult, turn: Turn): Promise<void> {
+    await this.#wakeQueue.next(tenant, turn, responseBytes(response))
   }
 
   /**
@@ -142,7 +164,7 @@ function parseWaitMs(wait: string | undefined): number {
 /** Result of a read. */
 export interface ReadResult {
   readonly index: number
-  readonly answer: Result<HttpResponse, Refusal>
+  readonly response: Result<HttpResponse, Refusal>
 }
 
 /** A woken read, with everything its result depends on besides the state. */
@@ -197,13 +219,13 @@ export class SharedResponses {
     const shared = this.#responses.get(key)
     if (shared?.caller === read.caller && shared.stateIndex >= read.wokenBy) return shared.result
     if (shared !== undefined) this.#remove(key, shared)
-    const response = { caller: read.caller, stateIndex, result: compute(), bytes: 0 }
-    this.#add(key, response)
-    response.result.then(
-      ({ answer }) => this.#onComputed(key, response, answer),
-      () => this.#remove(key, response),
+    const entry = { caller: read.caller, stateIndex, result: compute(), bytes: 0 }
+    this.#add(key, entry)
+    entry.result.then(
+      ({ response }) => this.#onComputed(key, entry, response),
+      () => this.#remove(key, entry),
     )
-    return response.result
+    return entry.result
   }
 
   #add(key: string, response: SharedResponse): void {
@@ -213,12 +235,12 @@ export class SharedResponses {
   }
 
   /** Keeps the size of a computed response. Streamed bodies are too large to be kept. */
-  #onComputed(key: string, response: SharedResponse, answer: Result<HttpResponse, Refusal>): void {
-    if (this.#responses.get(key) !== response) return
-    const body = answer.ok ? answer.value.body : undefined
-    if (body !== undefined && body.kind !== 'json-bytes') return this.#remove(key, response)
-    response.bytes = responseBytes(answer)
-    this.#bytes += response.bytes
+  #onComputed(key: string, entry: SharedResponse, response: ReadResult['response']): void {
+    if (this.#responses.get(key) !== entry) return
+    const body = response.ok ? response.value.body : undefined
+    if (body !== undefined && body.kind !== 'json-bytes') return this.#remove(key, entry)
+    entry.bytes = responseBytes(response)
+    this.#bytes += entry.bytes
     while (this.#bytes > LIMITS.sharedResponseBytesMax) this.#removeOldest()
   }
 
@@ -233,9 +255,9 @@ export class SharedResponses {
   }
 }
 
-/** Returns the size of a rendered answer in bytes. */
-function responseBytes(answer: Result<HttpResponse, Refusal>): number {
-  const body = answer.ok ? answer.value.body : undefined
+/** Returns the size of a rendered response in bytes. */
+function responseBytes(response: ReadResult['response']): number {
+  const body = response.ok ? response.value.body : undefined
   return body?.kind === 'json-bytes' ? body.bytes.length : 0
 }
 

@@ -15,8 +15,7 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   accept        transport/: limits of connections, bytes, and requests per connection
  *   prepare       the headers of every response
  *   admit         admission.ts: tenant, request rate
- * guard         transport/cross-origin.ts: pages of other origins;
- * length of the URL
+ *   guard         transport/cross-origin.ts: pages of other origins; length of the URL
  *   queue         request-scheduler.ts: the tenant's share of the event loop, by the route's cost
  *   route         routing.ts: the region and the server that answer; forwarded unread
  *   authenticate  the caller, by its token

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '@reeve/kit/fault.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { REGION_UNREACHABLE } from '../../workload/index.ts'
-import { rejectUpgrade } from '../agent/upgrade.ts'
+import { rejectUpgrade } from '../response.ts'
 import { HttpError } from '../response.ts'
 import { firstValue, isFlagSet, type RawQuery } from '../query.ts'
 import { HTTP_STATUS } from '../v1/errors.ts'
@@ -98,7 +98,7 @@ export class RequestRouting {
     if (route.kind === 'forward') this.#router?.forwardUpgrade(request, socket, { ...route, head })
     else {
       const { statusCode, message } = regionError(route)
-      rejectUpgrade(socket, statusCode, message)
+      rejectUpgrade(socket, { status: statusCode, message })
     }
     return true
   }
@@ -161,7 +161,7 @@ export class RequestRouting {
     const consistency = { answeredBy, isRead: true, isStale: false, isConsistent: false }
     const route = this.#leader?.route(request, consistency) ?? 'local'
     if (route === 'forward') this.#leader?.forwardUpgrade(request, socket, head)
-    if (route === 'no-leader') rejectUpgrade(socket, 503, NO_LEADER_MESSAGE)
+    if (route === 'no-leader') rejectUpgrade(socket, { status: 503, message: NO_LEADER_MESSAGE })
     return route === 'forward' || route === 'no-leader'
   }
 }

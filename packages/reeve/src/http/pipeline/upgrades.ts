@@ -1,7 +1,7 @@
-import type { IncomingMessage, Server } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Server } from 'node:http'
 import type { HttpAliases } from '../../compat/index.ts'
-import { rejectUpgrade } from '../agent/upgrade.ts'
+import type { WebSocketChannel } from '../../sessions/index.ts'
+import { rejectUpgrade } from '../response.ts'
 import { applyHeaderAliases } from '../request-normalization.ts'
 import type { CrossOriginGuard } from '../transport/cross-origin.ts'
 import type { ListenerTls } from '../server.ts'
@@ -15,17 +15,14 @@ export const NODE_ROUTE: RoutedRoute = {
   isRead: true,
 }
 
-/** Serves the WebSockets of some paths. */
-export interface WebSocketChannel {
+/** A channel and the route by which its requests reach the server that serves them. */
+export interface RoutedChannel {
+  readonly channel: WebSocketChannel
   readonly route: RoutedRoute
-  /** Kind of peer: nodes have limits of their own, and may need a client certificate. */
-  readonly peer: 'client' | 'node'
-  serves(request: IncomingMessage): boolean
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
 }
 
 export interface UpgradeOptions {
-  readonly channels: readonly WebSocketChannel[]
+  readonly channels: readonly RoutedChannel[]
   readonly admission: Admission
   readonly routing: RequestRouting
   readonly crossOriginGuard: CrossOriginGuard | undefined
@@ -46,24 +43,29 @@ export function serveUpgrades(server: Server, options: UpgradeOptions): void {
   const { channels, admission, routing, crossOriginGuard, security, rejectedConnections } = options
   server.on('upgrade', (request, socket, head) => {
     applyHeaderAliases(options.aliases, request)
-    const channel = channels.find((one) => one.serves(request))
-    if (channel === undefined) return rejectUpgrade(socket, 404, 'no WebSocket has this path')
+    const routed = channels.find(({ channel }) => channel.serves(request))
+    if (routed === undefined)
+      return rejectUpgrade(socket, { status: 404, message: 'no WebSocket has this path' })
+    const { channel, route } = routed
     if (channel.peer === 'client') {
       const problem = crossOriginGuard?.hostProblem(request)
-      if (problem !== undefined) return rejectUpgrade(socket, 403, problem)
+      if (problem !== undefined) return rejectUpgrade(socket, { status: 403, message: problem })
       const limited = admission.admitUpgrade(request)
-      if (limited !== undefined)
-        return rejectUpgrade(socket, limited.statusCode, limited.message, limited.headers)
+      if (limited !== undefined) {
+        const { statusCode: status, message, headers } = limited
+        return rejectUpgrade(socket, { status, message, headers })
+      }
     } else {
       // Checked before forwarding: behind a forwarder the connection is the other server's.
       const problem = security?.nodeProblem(request.socket)
       if (problem !== undefined) {
-        const text = `${NODE_CERTIFICATE_REQUIREMENT}; this one ${problem}`
-        rejectedConnections.log(request.socket, text)
-        return rejectUpgrade(socket, 403, text)
+        const message = `${NODE_CERTIFICATE_REQUIREMENT}; this one ${problem}`
+        rejectedConnections.log(request.socket, message)
+        return rejectUpgrade(socket, { status: 403, message })
       }
     }
-    if (routing.routeUpgrade(request, socket, head, channel.route)) return
-    channel.handleUpgrade(request, socket, head)
+    if (routing.routeUpgrade(request, socket, head, route)) return
+    const rejection = channel.handleUpgrade(request, socket, head)
+    if (rejection !== undefined) rejectUpgrade(socket, rejection)
   })
 }

@@ -4,6 +4,7 @@ import type { Server } from 'node:http'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 import { LIMITS } from '../../model/index.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 /** Interval at which connections beyond their time limit are closed. */
 export const CONNECTION_CHECK_MS = 5_000
@@ -11,10 +12,6 @@ export const CONNECTION_CHECK_MS = 5_000
 const RESERVED_FILES_SHARE = 0.2
 /** Rejected connections are logged at most this often: a client may open thousands a second. */
 const LOG_INTERVAL_MS = 60_000
-
-interface ConnectionLog {
-  warn?(fields: object, message: string): void
-}
 
 /**
  * Limits the connections of a server and the time in which a request must arrive. Without a limit,
@@ -24,7 +21,7 @@ interface ConnectionLog {
 export function limitConnections(
   server: Server,
   connectionsMax: number | undefined,
-  { log, clock }: { readonly log: ConnectionLog; readonly clock: Clock },
+  { log, clock }: { readonly log: Pick<Logger, 'warn'>; readonly clock: Clock },
 ): () => Promise<LimitUsage> {
   const files = openFilesMax()
   const usable = files * (1 - RESERVED_FILES_SHARE)
@@ -37,7 +34,7 @@ export function limitConnections(
     rejected += 1
     if (clock.monotonicMs() - loggedMs < LOG_INTERVAL_MS) return
     loggedMs = clock.monotonicMs()
-    log.warn?.({ connectionsMax: max, rejected }, rejectionText(max, files))
+    log.warn({ connectionsMax: max, rejected }, rejectionText(max, files))
   })
   return async () => {
     const used = await countConnections(server)

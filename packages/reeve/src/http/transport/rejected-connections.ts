@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { certificateErrorText } from '@reeve/kit/certificate-error.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { HttpLog } from '../server.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 
 /**
  * Log each pair of address and reason once a minute, at most 20 in total: clients control the rate.
@@ -13,12 +13,12 @@ const LOGGED_MAX = 20
 
 /** Logs rejected connections with the reason, which the client may be unable to read. */
 export class RejectedConnectionLog {
-  readonly #log: HttpLog
+  readonly #log: Logger
   readonly #clock: Clock
   readonly #logged = new Set<string>()
   #sinceMs = 0
 
-  constructor({ log, clock }: { readonly log: HttpLog; readonly clock: Clock }) {
+  constructor({ log, clock }: { readonly log: Logger; readonly clock: Clock }) {
     this.#log = log
     this.#clock = clock
   }
@@ -45,7 +45,7 @@ export class RejectedConnectionLog {
     const key = `${address} ${reason}`
     if (this.#logged.has(key) || this.#logged.size >= LOGGED_MAX) return
     this.#logged.add(key)
-    this.#log.info?.({ address, why: reason }, 'rejected a connection')
+    this.#log.info({ address, why: reason }, 'rejected a connection')
   }
 }
 

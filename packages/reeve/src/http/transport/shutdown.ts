@@ -102,6 +102,13 @@ export class GracefulShutdown {
     return handle
   }
 
+  /** Closes a stream when the server drains. Returns a function to call at its end. */
+  trackStream(close: () => void): () => void {
+    const handle = this.openHandle()
+    handle.onCancel(close)
+    return () => this.release(handle)
+  }
+
   release(handle: WaitHandle): void {
     this.#handles.delete(handle)
   }

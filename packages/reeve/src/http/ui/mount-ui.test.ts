@@ -7,6 +7,7 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from '
 import type { FastifyInstance } from 'fastify'
 import { createHttpServer } from '../server.ts'
 import { mountUi, acceptsHtml } from './mount-ui.ts'
+import { SILENT_LOG } from '../../../test/build/agent.ts'
 import { aPipeline } from '../../../test/build/pipeline.ts'
 
 const INDEX = '<!doctype html><title>Reeve</title>'
@@ -32,7 +33,7 @@ function aBuild(t: TestContext): string {
 function serve(folder: string): FastifyInstance {
   const app = createHttpServer({
     pipeline: aPipeline().pipeline,
-    log: { error: () => undefined, debug: () => undefined },
+    log: SILENT_LOG,
     responseHeaders: {},
     usesPlainHttp: false,
     isDraining: () => false,

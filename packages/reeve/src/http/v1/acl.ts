@@ -14,7 +14,7 @@ import {
 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { type Caller, NO_RULES, parseAclRules, rulesJson } from '../../acl/index.ts'
-import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { PERMISSION_DENIED, refusal, type Refusal, invalidInput } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import {
   deletePolicy,
@@ -100,7 +100,7 @@ function isAllowed(
   grants: Grants,
   { capability, namespace, name }: AccessCheck,
 ): Result<boolean, Refusal> {
-  if (capability === '') return invalid('missing capability')
+  if (capability === '') return invalidInput('missing capability')
   if (capability === 'management') return ok(grants.isManagement)
   const colon = capability.indexOf(':')
   const kind = colon === -1 ? 'namespace' : capability.slice(0, colon)
@@ -132,7 +132,7 @@ function isAllowed(
       )
     case 'variables':
       if (namespace === '*')
-        return invalid('a capability of the kind variables needs one namespace, not *')
+        return invalidInput('a capability of the kind variables needs one namespace, not *')
       return (
         missingName(name, kind) ??
         checkCapability(VARIABLE_CAPABILITIES, capabilityName, (one) =>
@@ -140,14 +140,14 @@ function isAllowed(
         )
       )
     default:
-      return invalid(`unknown kind ${JSON.stringify(kind)}; use one of ${KINDS}`)
+      return invalidInput(`unknown kind ${JSON.stringify(kind)}; use one of ${KINDS}`)
   }
 }
 
 const KINDS = 'namespace, node, agent, operator, node_pool, host_volume, variables'
 
 function missingName(name: string, kind: string): Result<boolean, Refusal> | undefined {
-  return name === '' ? invalid(`a capability of the kind ${kind} needs a name`) : undefined
+  return name === '' ? invalidInput(`a capability of the kind ${kind} needs a name`) : undefined
 }
 
 /** Checks a capability by name. `deny` appears in rules but is not a capability. */
@@ -159,11 +159,7 @@ function checkCapability<Word extends string>(
   const capability = capabilities.find((one) => one === name && one !== 'deny')
   if (capability !== undefined) return ok(isGranted(capability))
   const validNames = capabilities.filter((one) => one !== 'deny').join(', ')
-  return invalid(`unknown capability ${JSON.stringify(name)}; use one of ${validNames}`)
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
+  return invalidInput(`unknown capability ${JSON.stringify(name)}; use one of ${validNames}`)
 }
 
 const POLICY_NOT_FOUND: Refusal = refusal('acl-policy-not-found', 'ACL policy not found')

@@ -1,14 +1,10 @@
-import { Readable, Transform, pipeline } from 'node:stream'
 import {
   FOLLOWED_LEVELS,
   HostData,
   v1Routes,
   type FollowedLevel,
-  type StreamFrame,
   type AgentMember,
 } from '@reeve/contract'
-import type { Clock } from '@reeve/kit/clock.ts'
-import { LogBacklog, type LogFeed, type LogSelection } from '@reeve/kit/log-feed.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { checkUuid, refusal, type Refusal } from '../../model/index.ts'
@@ -18,15 +14,15 @@ import type { GracefulShutdown } from '../transport/shutdown.ts'
 import type { AgentInfo } from './agent.ts'
 import type { StreamingHost } from './client-operations.ts'
 import { read, type Endpoint, type V1Request } from './endpoint.ts'
-import { unwatchedRead, nodeRpc, readableFromNode } from './node-rpc.ts'
+import { unwatchedRead, nodeRpc } from './node-rpc.ts'
 import { agentRead, agentWrite } from './access.ts'
-import { closeOnRevoke } from './authorization-watch.ts'
+import { closeOnRevoke, followLocalLog, followNodeLog, withFrames } from '../../sessions/index.ts'
 
 const askHostData = nodeRpc(HostData)
 
 interface DiagnosisDeps extends StreamingHost {
   /** Streams end when the server stops. */
-  readonly lifecycle: Pick<GracefulShutdown, 'openHandle' | 'release'>
+  readonly lifecycle: Pick<GracefulShutdown, 'trackStream'>
   /** Log streams of this server, by token. */
   readonly logFollowers: TenantSlots
 }
@@ -99,7 +95,11 @@ async function streamAgentLog(
   const { accessorId } = caller
   const lines =
     nodeId.value === undefined
-      ? followLocalLog(agent.feed, selection, { slots, accessorId, lifecycle })
+      ? followLocalLog(agent.feed, selection, {
+          slots,
+          accessorId,
+          trackStream: (close) => lifecycle.trackStream(close),
+        })
       : await followNodeLog(gateway, nodeId.value, { selection, accessorId })
   if (!lines.ok) return lines
   const allowed = closeOnRevoke(lines.value, {
@@ -126,74 +126,6 @@ function parseLevel(text: string): FollowedLevel | undefined {
 function unknownLevel(text: string): Refusal {
   const levels = FOLLOWED_LEVELS.join(', ')
   return refusal('invalid-input', `Unknown log level: ${text}; use one of ${levels}`)
-}
-
-interface LogFollower {
-  readonly slots: TenantSlots
-  readonly accessorId: string
-  readonly lifecycle: DiagnosisDeps['lifecycle']
-}
-
-/** Follows the log of this server. Callers without a token share one limit. */
-function followLocalLog(
-  feed: LogFeed,
-  selection: LogSelection,
-  { slots, accessorId, lifecycle }: LogFollower,
-): Result<Readable, Refusal> {
-  if (slots.isFull(accessorId)) {
-    const text =
-      `this token already follows the log ${slots.perTenantMax} times ` +
-      '(limit serverLogFollowersMax); close one of the streams'
-    return err(refusal('too-many-streams', text))
-  }
-  slots.acquire(accessorId)
-  const backlog = new LogBacklog(feed, selection)
-  const handle = lifecycle.openHandle()
-  handle.onCancel(() => backlog.close())
-  const push = (text: string | undefined): void => {
-    if (!lines.destroyed) lines.push(text ?? null)
-  }
-  const lines = new Readable({
-    read: () => void backlog.take().then(push),
-    destroy: (error, done) => {
-      backlog.close()
-      lifecycle.release(handle)
-      slots.release(accessorId)
-      done(error)
-    },
-  })
-  return ok(lines)
-}
-
-async function followNodeLog(
-  gateway: StreamingHost['gateway'],
-  nodeId: string,
-  { selection, accessorId }: { readonly selection: LogSelection; readonly accessorId: string },
-): Promise<Result<Readable, Refusal>> {
-  const request = { verb: 'monitor', ...selection } as const
-  const stream = await gateway.open(nodeId, { request, accessorId })
-  return stream.ok ? ok(readableFromNode(stream.value)) : stream
-}
-
-const HEARTBEAT_MS = 1_000
-
-/** Wraps chunks of the log in frames, and sends an empty frame as a heartbeat every second. */
-function withFrames(lines: Readable, clock: Clock): Readable {
-  let cancel: () => void = () => undefined
-  const frames = new Transform({
-    transform(data: Buffer, _encoding, done) {
-      const frame: StreamFrame = { Data: data.toString('base64') }
-      done(null, JSON.stringify(frame))
-    },
-  })
-  const sendHeartbeat = (): void => {
-    // A slow reader needs no heartbeat: frames are pending.
-    if (frames.readableLength === 0) frames.push('{}')
-    cancel = clock.after(HEARTBEAT_MS, sendHeartbeat)
-  }
-  cancel = clock.after(HEARTBEAT_MS, sendHeartbeat)
-  pipeline(lines, frames, () => cancel())
-  return frames
 }
 
 /** Addresses per request: a cluster has a handful of servers. */

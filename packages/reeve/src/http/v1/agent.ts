@@ -137,8 +137,12 @@ function unauthorizedEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonl
 
 /** Plans a read of the agent itself, not of the state: there is no index to wait for. */
 function now(answer: () => HttpResponse | Promise<HttpResponse>): Result<WatchedRead, never> {
-  const plan: WatchedRead = { index: () => 0, watch: [], respond: async () => ok(await answer()) }
-  return ok(plan)
+  return ok({
+    index: () => 0,
+    watch: [],
+    readsState: false,
+    respond: async () => ok(await answer()),
+  })
 }
 
 const HEALTH_PARTS = ['client', 'server'] as const

@@ -17,7 +17,7 @@ import {
 import { Type } from 'typebox'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
+import { refusal, type AllocationRow, type Refusal, invalidInput } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import {
   ALL_LOG_TYPES,
@@ -27,11 +27,10 @@ import {
 } from '../../workload/index.ts'
 import { json, TEXT_PLAIN, type HttpResponse } from '../response.ts'
 import type { StreamingHost } from './client-operations.ts'
-import { jsonResult, nodeRpc, readableFromNode, unwatchedRead } from './node-rpc.ts'
+import { jsonResult, nodeRpc, unwatchedRead } from './node-rpc.ts'
 import { read, type Endpoint, type V1Request } from './endpoint.ts'
-import { JobLogStream } from './job-log-stream.ts'
 import { inAnyNamespace, inNamespace } from './access.ts'
-import { closeOnRevoke } from './authorization-watch.ts'
+import { closeOnRevoke, JobLogStream, readableFromNode } from '../../sessions/index.ts'
 
 const askList = nodeRpc(Type.Array(FileInfo))
 const askStat = nodeRpc(FileInfo)
@@ -164,9 +163,9 @@ async function streamLogs(
     contentType: plain ? TEXT_PLAIN : 'application/json',
     request: (allocation) => {
       const task = orEmpty(query.task)
-      if (task === '') return invalid('must provide task name')
+      if (task === '') return invalidInput('must provide task name')
       const type = orEmpty(query.type)
-      if (!isLogType(type)) return invalid('must provide log type (stdout/stderr)')
+      if (!isLogType(type)) return invalidInput('must provide log type (stdout/stderr)')
       const from = parsePosition(query)
       if (!from.ok) return from
       return ok({ verb: 'logs', allocation, task, type, ...from.value, follow, framed: !plain })
@@ -215,12 +214,12 @@ function findOnNode(
   caller: Caller,
   selector: Pick<StreamRequest, 'allocId' | 'anyOf'>,
 ): Result<AllocationRow, Refusal> {
-  if (selector.allocId === '') return invalid('must provide a valid alloc id')
+  if (selector.allocId === '') return invalidInput('must provide a valid alloc id')
   return findAllocationOnNode(context, caller, selector)
 }
 
 function filePath(path: string | undefined): Result<string, Refusal> {
-  return orEmpty(path) === '' ? invalid('must provide a file name') : ok(orEmpty(path))
+  return orEmpty(path) === '' ? invalidInput('must provide a file name') : ok(orEmpty(path))
 }
 
 /** Parses the start position of a read. */
@@ -229,7 +228,7 @@ function parsePosition(query: {
   readonly origin?: string
 }): Result<{ readonly offset: number; readonly origin: StreamOrigin }, Refusal> {
   const origin = STREAM_ORIGINS.find((one) => one === (query.origin || 'start'))
-  if (origin === undefined) return invalid('origin must be start or end')
+  if (origin === undefined) return invalidInput('origin must be start or end')
   const offset = parseUnsigned('offset', query.offset ?? 0)
   return offset.ok ? ok({ offset: offset.value, origin }) : offset
 }
@@ -238,7 +237,7 @@ function parsePosition(query: {
 function parseUnsigned(name: string, value: number | undefined): Result<number, Refusal> {
   if (value !== undefined && value >= 0) return ok(value)
   const text = value === undefined ? '' : String(value)
-  return invalid(`error parsing ${name}: strconv.ParseInt: parsing "${text}": invalid syntax`)
+  return invalidInput(`error parsing ${name}: strconv.ParseInt: parsing "${text}": invalid syntax`)
 }
 
 function orEmpty(text: string | undefined): string {
@@ -247,10 +246,6 @@ function orEmpty(text: string | undefined): string {
 
 function isLogType(text: string): text is LogType {
   return LOG_TYPES.some((type) => type === text)
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** Time for which changes of allocations are collected before new ones are looked up. */

@@ -51,14 +51,20 @@ export interface WriteRequestOf<R extends Route> extends V1Request<R> {
 export type AccessRule = (caller: Caller, request: { readonly namespace: string }) => boolean
 
 /**
- * A read. `index` and `watch` are cheap and may run many times while a query is parked; `answer`
+ * A read. `index` and `watch` are cheap and may run many times while a query is parked; `respond`
  * runs once.
  */
 export interface WatchedRead {
   readonly index: () => number
   /** Reports whether the result can no longer change: then a blocking query does not wait. */
   readonly isFinal?: () => boolean
+  /** Wakes blocking queries; empty for reads that never block. */
   readonly watch: readonly WatchTarget[]
+  /**
+   * False if the response does not depend on the state, so that it need not wait until the state is
+   * durable.
+   */
+  readonly readsState?: false
   readonly respond: (
     yieldTurn: () => Promise<void>,
   ) => Result<HttpResponse, Refusal> | Promise<Result<HttpResponse, Refusal>>

@@ -6,7 +6,13 @@ import {
 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldTypeFromSchema } from '../../lang/filter/index.ts'
-import { allocationStub, checkUuid, refusal, type Refusal } from '../../model/index.ts'
+import {
+  allocationStub,
+  checkUuid,
+  refusal,
+  type Refusal,
+  invalidInput,
+} from '../../model/index.ts'
 import type { Store, Table } from '../../state/index.ts'
 import {
   deleteEvaluationsByFilter,
@@ -86,7 +92,7 @@ function scanEvaluations(
 ): Result<RowScan<Evaluation>, Refusal> {
   const hasLegacyFilter = (query.status ?? '') !== '' || (query.job ?? '') !== ''
   if (hasLegacyFilter && (query.filter ?? '') !== '')
-    return invalid('Filter expression cannot be used with other filter parameters')
+    return invalidInput('Filter expression cannot be used with other filter parameters')
   const walk = scanByIdPrefix(table, 'eval', prefix)
   if (!walk.ok) return walk
   const isVisible = (row: Evaluation): boolean =>
@@ -128,9 +134,9 @@ async function deleteEvaluations(
   const ids = body?.EvalIDs ?? []
   const filter = body?.Filter ?? ''
   if (ids.length > 0 && filter !== '')
-    return invalid('evals cannot be deleted by both ID and filter')
+    return invalidInput('evals cannot be deleted by both ID and filter')
   if (ids.length === 0 && filter === '')
-    return invalid('evals must be deleted by either ID or filter')
+    return invalidInput('evals must be deleted by either ID or filter')
   const matches = rowFilter(filter, EVALUATION_FILTER)
   if (!matches.ok) return matches
   const deleted =
@@ -155,7 +161,7 @@ function readEvaluation(
   { caller, params, query }: V1Request<typeof v1Routes.readEvaluation>,
 ): Result<WatchedRead, Refusal> {
   const id = checkUuid('eval', params.eval_id)
-  if (!id.ok) return invalid(id.error)
+  if (!id.ok) return invalidInput(id.error)
   const { evaluations } = store.tables
   const isVisible = (row: Evaluation): boolean => caller.grants.allows(row.Namespace, 'read-job')
   return ok({
@@ -220,7 +226,7 @@ function listEvaluationAllocations(
   { caller, params }: V1Request<typeof v1Routes.listEvaluationAllocations>,
 ): Result<WatchedRead, Refusal> {
   const id = checkUuid('eval', params.eval_id)
-  if (!id.ok) return invalid(id.error)
+  if (!id.ok) return invalidInput(id.error)
   const { allocations, evaluations } = store.tables
   return ok({
     ...watchTables(store, ['allocations'], permittedScope(caller, READ_JOB)),
@@ -239,10 +245,6 @@ function listEvaluationAllocations(
       )
     },
   })
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** Returns the routes that explain placement failures. */
@@ -265,7 +267,7 @@ function explainJobRoute(
   const options = explainOptions(query)
   if (!options.ok) return options
   return ok({
-    ...DURABLE_STATE,
+    ...UNWATCHED,
     respond: async () => {
       const name = { namespace, jobId: params.job_id }
       const explanation = await explainJob(context, name, options.value, workOrigin(request))
@@ -285,7 +287,7 @@ function explainEvaluationRoute(
   const options = explainOptions(query)
   if (!options.ok) return options
   return ok({
-    ...DURABLE_STATE,
+    ...UNWATCHED,
     respond: async () => {
       const evaluation = context.store.tables.evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
@@ -296,11 +298,5 @@ function explainEvaluationRoute(
   })
 }
 
-/**
- * Explanations are not blocking, but depend on the state: declaring the tables delays the response
- * until that state is durable.
- */
-const DURABLE_STATE: Pick<WatchedRead, 'index' | 'watch'> = {
-  index: () => 0,
-  watch: [{ table: 'nodes' }, { table: 'allocations' }],
-}
+/** Explanations depend on the state, and are not blocking. */
+const UNWATCHED: Pick<WatchedRead, 'index' | 'watch'> = { index: () => 0, watch: [] }

@@ -3,37 +3,35 @@ import type { Duplex } from 'node:stream'
 import { type AuditVia, v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
+import type { Logger } from '@reeve/kit/log.ts'
+import type { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { AuditEntry, Store } from '../../state/index.ts'
+import type { Authenticator, PreparedExec, WorkloadContext } from '../../workload/index.ts'
 import {
-  tooManyStreams,
-  type Authenticator,
+  type CloseFrame,
+  connectExec,
+  ExecFrameLimits,
   type NodeRpcClient,
-  type WorkloadContext,
-  type PreparedExec,
-} from '../../workload/index.ts'
-import { rejectUpgrade, isWebSocketUpgrade } from '../agent/upgrade.ts'
-import { streamSocket, WebSocketAcceptor } from '../agent/websocket.ts'
-import { type AuditLog, workloadActor } from '../audit/audit-log.ts'
+  streamSocket,
+  tooManyStreams,
+  type UpgradeRejection,
+  watchAuthorization,
+  WebSocketAcceptor,
+  type WebSocketChannel,
+} from '../../sessions/index.ts'
+import { type AuditLog, workloadActor } from '../../audit/index.ts'
 import { isSameOrigin } from '../transport/cross-origin.ts'
-import type { HttpLog } from '../server.ts'
 import {
   closeFrameFor,
-  type CloseFrame,
   authorizeExec,
   type ExecTarget,
   parseExecUrl,
   readHandshake,
 } from './exec-request.ts'
-import { forwardInput, type FrameBudget } from './exec-input.ts'
-import { watchAuthorization } from './authorization-watch.ts'
 import { tokenFrom } from '../pipeline/tenants.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
-import { routedRoute } from '../pipeline/pipeline.ts'
-import { RateLimit } from '../pipeline/rate-limit.ts'
 import type { RegionRouter } from '../pipeline/region-routing.ts'
-import type { WebSocketChannel } from '../pipeline/upgrades.ts'
 import { requestId } from '../request-normalization.ts'
 
 export interface ExecChannelDeps {
@@ -42,7 +40,8 @@ export interface ExecChannelDeps {
   readonly requests: Pick<NodeRpcClient, 'open' | 'streamSlots'>
   readonly audit: AuditLog
   readonly clock: Clock
-  readonly log: HttpLog
+  readonly log: Logger
+  readonly streamBuffers: StreamBuffers
   /** Foreign origins whose pages may open channels. */
   readonly corsOrigins: readonly string[]
   /** Finds the client address of a request that another server has forwarded. */
@@ -56,11 +55,10 @@ const CLOSE_TIMEOUT_MS = 2_000
 
 /** Serves exec sessions and job actions: connects each client's WebSocket to one from the node. */
 export class ExecChannelServer implements WebSocketChannel {
-  /** Route of exec sessions; job actions are routed alike. */
-  readonly route = routedRoute(v1Routes.execAllocation)
   readonly peer = 'client'
   readonly #host: ExecChannelDeps
   readonly #sockets: WebSocketAcceptor
+  readonly #frameLimits = new ExecFrameLimits()
 
   constructor(host: ExecChannelDeps) {
     this.#host = host
@@ -71,26 +69,34 @@ export class ExecChannelServer implements WebSocketChannel {
   }
 
   serves(request: IncomingMessage): boolean {
-    return isWebSocketUpgrade(request) && parseExecUrl(request.url ?? '') !== undefined
+    return (
+      request.headers.upgrade?.toLowerCase() === 'websocket' &&
+      parseExecUrl(request.url ?? '') !== undefined
+    )
   }
 
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  handleUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): UpgradeRejection | undefined {
     const target = parseExecUrl(request.url ?? '')
-    if (target === undefined) return rejectUpgrade(socket, 404, '')
+    if (target === undefined) return { status: 404, message: '' }
     if (!isAllowedOrigin(request, this.#host.corsOrigins)) {
       recordCrossOriginExec(this.#host, { target, request })
-      return rejectUpgrade(socket, CROSS_ORIGIN_FRAME.status, CROSS_ORIGIN_FRAME.reason)
+      return { status: CROSS_ORIGIN_FRAME.status, message: CROSS_ORIGIN_FRAME.reason }
     }
     const limitFrame = this.#sessionLimitFrame({ target, request })
     if (limitFrame !== undefined)
-      return rejectUpgrade(socket, limitFrame.status ?? 0, limitFrame.reason, RETRY)
+      return { status: limitFrame.status ?? 0, message: limitFrame.reason, headers: RETRY }
     this.#sockets.accept(request, socket, head, (webSocket) => {
-      const client = streamSocket(webSocket, this.#host.clock)
-      serveExec(this.#host, client, { target, request }).catch((thrown: unknown) => {
+      const client = streamSocket(webSocket, this.#host.clock, this.#host.streamBuffers)
+      this.#serve(client, { target, request }).catch((thrown: unknown) => {
         this.#host.log.error({ err: thrown, url: target.path }, 'exec failed')
         client.close(1011, 'internal error')
       })
     })
+    return undefined
   }
 
   /**
@@ -103,6 +109,28 @@ export class ExecChannelServer implements WebSocketChannel {
     return secret !== undefined && caller.ok
       ? sessionLimitFrame(this.#host, caller.value, exec)
       : undefined
+  }
+
+  async #serve(client: StreamSocket, exec: ExecRequest): Promise<void> {
+    const host = this.#host
+    const secret = await readHandshake(client, { ...exec, clock: host.clock })
+    const opened = secret.ok ? await openExec(host, secret.value, exec) : secret.error
+    if ('code' in opened) return client.close(opened.code, opened.reason)
+    connectExec(client, opened.stream, this.#frameLimits.budgetOf(opened.tenant))
+    const endWatch = watchAuthorization({
+      ...host,
+      secret: secret.ok ? secret.value : undefined,
+      authorize: (caller) => {
+        const prepared = authorizeExec(host.context, caller, exec.target)
+        return prepared.ok ? undefined : prepared.error
+      },
+      onRevoked: ({ code, reason }) => {
+        client.close(code, reason)
+        // A client that does not respond to the close must not keep the command running.
+        opened.stream.close(1001, 'the permission was revoked')
+      },
+    })
+    client.onClose(endWatch)
   }
 
   close(): void {
@@ -178,31 +206,6 @@ function auditInputOf(
   return { audit, store: context.store, caller, target, request, address, via }
 }
 
-async function serveExec(
-  host: ExecChannelDeps,
-  client: StreamSocket,
-  exec: ExecRequest,
-): Promise<void> {
-  const secret = await readHandshake(client, { ...exec, clock: host.clock })
-  const opened = secret.ok ? await openExec(host, secret.value, exec) : secret.error
-  if ('code' in opened) return client.close(opened.code, opened.reason)
-  connectStreams(client, opened.stream, () => frameBudget(opened.tenant))
-  const end = watchAuthorization({
-    ...host,
-    secret: secret.ok ? secret.value : undefined,
-    authorize: (caller) => {
-      const prepared = authorizeExec(host.context, caller, exec.target)
-      return prepared.ok ? undefined : prepared.error
-    },
-    onRevoked: ({ code, reason }) => {
-      client.close(code, reason)
-      // A client that does not respond to the close must not keep the command running.
-      opened.stream.close(1001, 'the permission was revoked')
-    },
-  })
-  client.onClose(end)
-}
-
 interface OpenedExec {
   /** The stream to the node. */
   readonly stream: StreamSocket
@@ -230,52 +233,13 @@ async function openExec(
   const { accessorId } = caller.value
   const { allocation, task, command, tty } = nodeRequest
   const { address } = auditInput
-  host.log.info?.({ allocation, task, command, tty, accessorId, nodeId, address }, 'exec')
+  host.log.info({ allocation, task, command, tty, accessorId, nodeId, address }, 'exec')
   const stream = await host.requests.open(nodeId, { request: nodeRequest, accessorId })
   if (stream.ok) return { stream: stream.value, tenant: accessorId || address }
   const closing = closeFrameFor(stream.error)
   recordRejectedSession(auditInput, closing)
   return closing
 }
-
-const FORWARDED_CODES: ReadonlySet<number> = new Set([1000, 1008, 1011])
-
-function connectStreams(client: StreamSocket, node: StreamSocket, budget: FrameBudget): void {
-  client.onClose(() => {
-    // A paused node stream would have to be read to its end before the node's close frame is seen.
-    if (node.isPaused) node.terminate()
-    else node.close(1001, 'the caller has gone')
-  })
-  node.onClose((code, reason) => {
-    if (FORWARDED_CODES.has(code)) client.close(code, reason)
-    else client.close(1011, 'the connection to the node was lost')
-  })
-  pipeMessages(node, client)
-  forwardInput(client, node, { clock: realTimeClock, budget })
-}
-
-/** Frames are merged by the machine's time, independent of the server's clock. */
-const realTimeClock: Clock = {
-  nowMs: () => performance.now(),
-  monotonicMs: () => performance.now(),
-  after: (delayMs, wake) => {
-    const timer = setTimeout(wake, delayMs).unref()
-    return () => clearTimeout(timer)
-  },
-}
-
-const frameRate = new RateLimit(realTimeClock, LIMITS.execFramesPerSecond)
-
-/**
- * Returns for how many milliseconds the next frame must wait; 0 if none. All sessions of a token
- * share one budget, on whatever nodes they run.
- */
-function frameBudget(tenant: string): number {
-  const { isAllowed, resetSeconds } = frameRate.take(tenant)
-  return isAllowed ? 0 : resetSeconds * MS_PER_SECOND
-}
-
-const MS_PER_SECOND = 1_000
 
 /** The parts of a session's audit record. */
 export interface ExecAuditInput {

@@ -12,6 +12,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
+import type { CloseFrame } from '../../sessions/index.ts'
 import { parseJsonPrefix } from '../json-body.ts'
 import { tokenFrom } from '../pipeline/tenants.ts'
 import { HTTP_STATUS } from './errors.ts'
@@ -183,15 +184,7 @@ function parseHandshakeFrame(text: string): Result<HandshakeFrame, string> {
   }
 }
 
-/** Close code and reason of a channel. */
-export interface CloseFrame {
-  readonly code: number
-  readonly reason: string
-  /** HTTP status of the same error; undefined for an invalid request. */
-  readonly status?: number
-}
-
-/** Returns the closing of a refusal: code 1011 for server errors, otherwise 1008. */
+/** Returns the close frame of a refusal: code 1011 for server errors, otherwise 1008. */
 export function closeFrameFor({ code, message }: Refusal): CloseFrame {
   const status = HTTP_STATUS[code]
   return { code: status >= 500 ? 1011 : 1008, reason: message, status }

@@ -2,7 +2,7 @@ import { Job, type JobSummary } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { compileFilter, equalityConstraints, fieldTypeFromSchema } from '../../lang/filter/index.ts'
 import { jobStub } from '../../model/index.ts'
-import { namespacedKey, type Store, type Tables } from '../../state/index.ts'
+import { type IndexName, namespacedKey, type Store, type Tables } from '../../state/index.ts'
 import type { PageQuery } from '../list-page.ts'
 import { type ListOptions, NAMESPACED_KEY_CODEC, type RowScan, SORTED_GROUP_MAX } from './reads.ts'
 
@@ -77,7 +77,7 @@ export function scanJobs({ tables }: Store, selection: JobSelection): RowScan<st
 }
 
 type Hint = ReadonlyMap<string, string>
-type Group = readonly [index: string, group: string]
+type Group = readonly [index: IndexName<'jobs'>, indexKey: string]
 
 /** Returns the fields that a filter requires. An invalid filter is rejected by the list. */
 function requiredValues(filter: string | undefined): Hint {

@@ -380,8 +380,8 @@ function parseJobRoute(
 ): WatchedRead {
   return {
     index: () => context.store.index,
-    // Independent of the state.
     watch: [],
+    readsState: false,
     respond: async () => {
       const parsed = await parseJob(context, { body, namespace, origin: workOrigin(request) })
       return parsed.ok ? ok(jsonText(parsed.value)) : parsed
@@ -401,7 +401,7 @@ function validateJobRoute(
   }
   return {
     index: () => context.store.index,
-    watch: [{ table: 'jobs' }],
+    watch: [],
     respond: async () => {
       const validated = await validateSubmittedJob(context, caller, submitted)
       return validated.ok ? ok(json(validated.value)) : validated

@@ -1,11 +1,8 @@
-import { Readable } from 'node:stream'
 import type { NodeRequest, Infer } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Clean } from 'typebox/value'
-import { Fault } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { NodeGateway } from '../../workload/index.ts'
 import { EMPTY_RESPONSE, json, type HttpResponse } from '../response.ts'
@@ -40,7 +37,7 @@ export function nodeRpc<S extends TSchema>(
 export function unwatchedRead(
   respond: () => Promise<Result<HttpResponse, Refusal>>,
 ): Result<WatchedRead, never> {
-  return ok({ index: () => 0, watch: [], respond })
+  return ok({ index: () => 0, watch: [], readsState: false, respond })
 }
 
 export function jsonResult(result: Result<unknown, Refusal>): Result<HttpResponse, Refusal> {
@@ -49,24 +46,4 @@ export function jsonResult(result: Result<unknown, Refusal>): Result<HttpRespons
 
 export function emptyResult(result: Result<unknown, Refusal>): Result<HttpResponse, Refusal> {
   return result.ok ? ok(EMPTY_RESPONSE) : result
-}
-
-/** Returns a node's stream as a Readable, with backpressure. */
-export function readableFromNode(stream: StreamSocket): Readable {
-  const readable = new Readable({
-    read: () => stream.resume(),
-    destroy: (error, done) => {
-      stream.close(1001, 'the caller has gone')
-      done(error)
-    },
-  })
-  stream.onClose((code) => {
-    if (code === 1000) readable.push(null)
-    // An incomplete file must not seem complete.
-    else readable.destroy(new Fault('node-stream', 'the connection to the node was lost'))
-  })
-  stream.onMessage((data) => {
-    if (!readable.push(data)) stream.pause()
-  })
-  return readable
 }

@@ -13,7 +13,7 @@ import { isoFromMs } from '@reeve/kit/duration.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import { LIMITS, refusal, type Refusal, invalidInput } from '../../model/index.ts'
 import {
   clusterLevel,
   findAuditRecords,
@@ -31,7 +31,7 @@ import {
   forceGarbageCollection,
   recountSummaries,
 } from '../../workload/index.ts'
-import { type AuditLog, parseRfc3339 } from '../audit/audit-log.ts'
+import { type AuditLog, parseRfc3339 } from '../../audit/index.ts'
 import { EMPTY_RESPONSE, type HttpResponse, json, jsonItems, TEXT_PLAIN } from '../response.ts'
 import type { AgentInfo } from './agent.ts'
 import {
@@ -150,10 +150,10 @@ async function storeConfiguration(
   context: WorkloadContext,
   { caller, body, query }: WriteRequestOf<typeof v1Routes.writeSchedulerConfiguration>,
 ): Promise<Result<WriteResult, Refusal>> {
-  if (body === undefined) return invalid(`${BODY_ERROR_PREFIX}Request body is empty`)
+  if (body === undefined) return invalidInput(`${BODY_ERROR_PREFIX}Request body is empty`)
   const cas = query.cas ?? ''
   if (cas !== '' && !UNSIGNED.test(cas))
-    return invalid(
+    return invalidInput(
       `Error parsing cas value: strconv.ParseUint: parsing "${cas.slice(0, QUOTED_CHARS_MAX)}": invalid syntax`,
     )
   const written = await writeSchedulerConfiguration(
@@ -168,10 +168,6 @@ async function storeConfiguration(
   return ok({ index, response: json(responseBody) })
 }
 
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
-}
-
 /** Lines are combined into chunks of this size. */
 const CHUNK_CHARS = 64 * 1024
 /** Maximum number of copies of the state, if blobs are deleted while they are read. */
@@ -181,7 +177,13 @@ const COPIES_MAX = 5
 export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.saveSnapshot, management, () =>
-      ok({ index: () => 0, watch: [], respond: async () => ok(await snapshotResponse(context)) }),
+      ok({
+        index: () => 0,
+        watch: [],
+        // The snapshot has durable commits only.
+        readsState: false,
+        respond: async () => ok(await snapshotResponse(context)),
+      }),
     ),
   ]
 }

@@ -42,11 +42,11 @@ export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[]
 
 type Search<Match> = () => Promise<Result<SearchResult<Match>, Refusal>>
 
-/** A search may cover any table, so the response waits until the whole state is durable. */
+/** A search may cover any table. */
 function searchPlan<Match>(store: Store, search: Search<Match>): WatchedRead {
   return {
     index: () => store.index,
-    watch: [{ table: 'jobs' }],
+    watch: [],
     respond: async () => {
       const found = await search()
       return found.ok ? ok(searchResponse(store, found.value)) : found

@@ -6,7 +6,7 @@ import type { Caller } from '../../acl/index.ts'
 import type { HttpAliases } from '../../compat/index.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { AuditEntry, Store } from '../../state/index.ts'
-import { type AuditLog, successStatus, workloadActor } from '../audit/audit-log.ts'
+import { type AuditLog, successStatus, workloadActor } from '../../audit/index.ts'
 import { getField, asString } from '../json-body.ts'
 import type { WaitResult, WaitRequest, ReadResult, ParkedQueries } from '../pipeline/blocking.ts'
 import type { Staleness } from '../pipeline/leader-routing.ts'
@@ -93,8 +93,8 @@ function respondAfterWait(
     { caller, secret: token, url, wokenBy },
     store.index,
     async () => {
-      const { index, answer } = await readPlan(host, plan, yieldTurn)
-      return { index, answer: answer.ok ? ok(renderToBytes(answer.value, query)) : answer }
+      const { index, response } = await readPlan(host, plan, yieldTurn)
+      return { index, response: response.ok ? ok(renderToBytes(response.value, query)) : response }
     },
   )
   return sendWhenScheduled(host, read, shared)
@@ -119,36 +119,40 @@ function readPlan(
   yieldTurn: () => Promise<void>,
 ): ReadResult | Promise<ReadResult> {
   const index = plan.index()
-  const answer = plan.respond(yieldTurn)
-  const isSettled = plan.watch.length === 0 || host.store.durableIndex === host.store.index
-  if (!(answer instanceof Promise) && isSettled) return { index, answer }
-  return whenDurable(host, plan, { index, answer, yieldTurn })
+  const response = plan.respond(yieldTurn)
+  const isSettled = plan.readsState === false || host.store.durableIndex === host.store.index
+  if (!(response instanceof Promise) && isSettled) return { index, response }
+  return whenDurable(host, plan, { index, pending: response, yieldTurn })
 }
 
 interface PendingRead {
   readonly index: number
-  readonly answer: ReturnType<WatchedRead['respond']>
+  readonly pending: ReturnType<WatchedRead['respond']>
   readonly yieldTurn: () => Promise<void>
 }
 
 async function whenDurable(
   host: V1Deps,
   plan: WatchedRead,
-  { index, answer, yieldTurn }: PendingRead,
+  { index, pending, yieldTurn }: PendingRead,
 ): Promise<ReadResult> {
-  const response = await answer
-  if (await isDurable(host, plan)) return { index, answer: response }
-  return { index: plan.index(), answer: await plan.respond(yieldTurn) }
+  const response = await pending
+  if (await isDurable(host, plan)) return { index, response }
+  return { index: plan.index(), response: await plan.respond(yieldTurn) }
 }
 
-function sendRead(host: V1Deps, read: DecodedRequest<'read'>, { index, answer }: ReadResult): void {
-  if (read.handling.audit === 'always') recordAction(host, read, answer)
+function sendRead(
+  host: V1Deps,
+  read: DecodedRequest<'read'>,
+  { index, response }: ReadResult,
+): void {
+  if (read.handling.audit === 'always') recordAction(host, read, response)
   const { reply } = read.exchange
   const headers = readHeaders(host, read.endpoint, index)
-  if (answer.ok) {
+  if (response.ok) {
     const settled = (): Promise<void> => host.store.whenDurable()
     const { query } = read.parsed
-    return sendResponse(reply, answer.value, {
+    return sendResponse(reply, response.value, {
       query,
       headers,
       fastWriter: host.fastWriter,
@@ -156,17 +160,17 @@ function sendRead(host: V1Deps, read: DecodedRequest<'read'>, { index, answer }:
     })
   }
   void reply.headers(headers)
-  sendV1Error(reply, answer.error)
+  sendV1Error(reply, response.error)
 }
 
 function recordAction(
   host: V1Deps,
   { endpoint, exchange, parsed }: DecodedRequest<'read'>,
-  answer: ReadResult['answer'],
+  response: ReadResult['response'],
 ): void {
   const entry = withNodeFromQuery(auditEntry(host, endpoint.route, exchange, parsed), parsed.query)
-  if (answer.ok) host.audit.recordDeferred(entry, { status: entry.successStatus })
-  else recordRejection(host.audit, entry, answer.error)
+  if (response.ok) host.audit.recordDeferred(entry, { status: entry.successStatus })
+  else recordRejection(host.audit, entry, response.error)
 }
 
 const LAST_CONTACT = HEADERS.lastContact.toLowerCase()
@@ -262,7 +266,7 @@ function waitFor(
  * readable while the disk is slow.
  */
 async function isDurable({ store }: V1Deps, plan: WatchedRead): Promise<boolean> {
-  if (plan.watch.length === 0) return true
+  if (plan.readsState === false) return true
   try {
     await store.whenDurable()
     return true

@@ -3,7 +3,7 @@ import { findAuditableOrganization, type GovernanceContext } from '../../governa
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { NOT_FOUND, type GovernanceRefusal } from '../../model/index.ts'
 import { findAuditRecords } from '../../state/index.ts'
-import { type AuditLog, parseRfc3339 } from '../audit/audit-log.ts'
+import { type AuditLog, parseRfc3339 } from '../../audit/index.ts'
 import { pageDocument, offsetAndLimit } from './documents.ts'
 import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
 

@@ -21,6 +21,7 @@ import { err, ok } from '@reeve/kit/result.ts'
 import { NOT_FOUND } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
+import { bearerToken } from '../pipeline/tenants.ts'
 import type { GracefulShutdown } from '../transport/shutdown.ts'
 import { mapResult, NO_CONTENT, resourceDocument } from './documents.ts'
 import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
@@ -126,9 +127,7 @@ interface PhaseRequest {
 }
 
 function phaseCallOf({ params, headers }: PhaseRequest): PhaseCall {
-  const [scheme = '', token] = (headers.authorization ?? '').split(' ')
-  const isBearer = scheme.toLowerCase() === 'bearer'
-  return { phaseId: params.phase_id, token: isBearer ? token : undefined }
+  return { phaseId: params.phase_id, token: bearerToken({ headers }) }
 }
 
 function fileName(text: string): v2.RunFileName | undefined {
@@ -223,14 +222,14 @@ async function readLogRange(
   if (!found.ok) return found
   const { offset = 0, limit = LIMIT_DEFAULT } = query
   const hasMore = (): boolean => logLength(context, found.value) > offset
-  const isOver = (): boolean => hasMore() || isLogComplete(context, found.value)
+  const isDone = (): boolean => hasMore() || isLogComplete(context, found.value)
   await waitForRow(
     host,
     { table: 'run_phases', key: found.value },
     {
       tenant,
       seconds: WAIT_SECONDS,
-      isDone: isOver,
+      isDone,
     },
   )
   const bytes = await readLog(context, found.value, { offset, limit })
@@ -263,7 +262,7 @@ interface RowWait {
 }
 
 /** Waits for changes of a row until the condition holds or the time is up. */
-async function waitForRow(
+export async function waitForRow(
   { lifecycle, parked }: WaitDeps,
   target: WatchTarget,
   { tenant, seconds, isDone }: RowWait,
@@ -271,10 +270,8 @@ async function waitForRow(
   if (isDone()) return
   const handle = lifecycle.openHandle()
   try {
-    await parked.waitForIndex(tenant, { minIndex: 1, wait: `${seconds}s` }, handle, {
-      index: () => (isDone() ? 2 : 1),
-      watch: [target],
-    })
+    const limits = { watch: [target], timeoutMs: seconds * 1_000 }
+    await parked.waitUntil(tenant, isDone, handle, limits)
   } finally {
     lifecycle.release(handle)
   }

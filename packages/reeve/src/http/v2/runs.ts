@@ -33,7 +33,7 @@ import {
   type V2Request,
 } from './endpoint.ts'
 import { splitList } from './query.ts'
-import type { WaitDeps } from './run-phases.ts'
+import { waitForRow, type WaitDeps } from './run-phases.ts'
 import { configurationVersionResource } from './configuration-versions.ts'
 import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
 import {
@@ -195,7 +195,7 @@ async function readRunRoute(
   const first = find()
   if (!first.ok) return first
   if (query.wait !== undefined && query.wait > 0)
-    await waitForRest(host, first.value, query.wait, tenant)
+    await waitUntilIdle(host, first.value, query.wait, tenant)
   // Permissions may have changed during the wait.
   return mapResult(find(), (visible) =>
     resourceDocument(
@@ -205,28 +205,20 @@ async function readRunRoute(
   )
 }
 
-/** Waits until the run needs an action of somebody or has ended, or the time is up. */
-async function waitForRest(
-  { context, lifecycle, parked }: RunDeps,
+/** Waits until the run has ended or needs an action of a user, or the time is up. */
+async function waitUntilIdle(
+  host: RunDeps,
   { run }: VisibleRun,
-  seconds: number,
+  waitSeconds: number,
   tenant: string,
 ): Promise<void> {
-  const { runs } = context.store.tables
-  const isAtRest = (): boolean => {
+  const { runs } = host.context.store.tables
+  const isDone = (): boolean => {
     const current = runs.find(run.id)
     return current === undefined || isIdle(current.status)
   }
-  const handle = lifecycle.openHandle()
-  const wait = `${Math.min(seconds, v2.RUN_WAIT_SECONDS_MAX)}s`
-  try {
-    await parked.waitForIndex(tenant, { minIndex: 1, wait }, handle, {
-      index: () => (isAtRest() ? 2 : 1),
-      watch: [{ table: 'runs', key: run.id }],
-    })
-  } finally {
-    lifecycle.release(handle)
-  }
+  const seconds = Math.min(waitSeconds, v2.RUN_WAIT_SECONDS_MAX)
+  await waitForRow(host, { table: 'runs', key: run.id }, { tenant, seconds, isDone })
 }
 
 function includedResources(

@@ -103,6 +103,8 @@ export interface RunPhaseRow {
   /** Hash of the token chosen by the runner; null before it has started. */
   readonly tokenHash: string | null
   readonly cancellation: v2.PhaseCancellation
+  /** The phase was killed, and its job is stopped. Earlier versions set `interrupt` instead. */
+  readonly isJobStopped?: true
   /** Size of the log without the marks at both ends. */
   readonly logBytes: number
 }

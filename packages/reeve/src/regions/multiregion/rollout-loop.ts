@@ -2,6 +2,7 @@ import type { Deployment, Job } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import {
   DEPLOYMENT_DESCRIPTIONS,
   endDeployment,
@@ -43,17 +44,12 @@ const POLL_MS = 500
 const DEPLOYMENTS_PER_POLL = 50
 const RESPONSE_TIMEOUT_MS = 5_000
 
-interface RolloutLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
-
 export interface RolloutLoopOptions {
   readonly context: WorkloadContext
   readonly client: Pick<RegionClient, 'request'>
   /** Secret of a token that may read jobs in every region; empty if ACLs are off. */
   readonly token: string
-  readonly log: RolloutLog
+  readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
 /** A multi-region deployment and its job. */

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import type { Change } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { RegionResponse, RegionClient } from '../region-client.ts'
@@ -26,11 +27,6 @@ const ACL_DISABLED = 400
 const UNKNOWN_TOKEN = 403
 const TokenType = Type.Pick(AclToken, ['Type'])
 
-interface ReplicationLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
-
 export interface ReplicationOptions {
   readonly context: WorkloadContext
   readonly client: Pick<RegionClient, 'request'>
@@ -39,7 +35,7 @@ export interface ReplicationOptions {
   /** Secret of a token that may read all records there; empty if ACLs are off. */
   readonly token: string
   readonly status: ReplicationStatus
-  readonly log: ReplicationLog
+  readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
 /**

@@ -113,9 +113,7 @@ function nameKeyInOrganization(row: {
  * Every table with rows of an organization has the index `organization`, by which the deletion of
  * an organization finds its rows (governance/organizations).
  */
-export const GOVERNANCE_SPECS: {
-  readonly [N in keyof GovernanceRows]: Omit<TableSpec<GovernanceRows[N]>, 'name'>
-} = {
+export const GOVERNANCE_SPECS = {
   ...RUN_SPECS,
   api_tokens: {
     ...GOVERNANCE_SPEC_DEFAULTS,
@@ -313,4 +311,6 @@ export const GOVERNANCE_SPECS: {
         (row.driftCheckInterval ?? null) === null ? undefined : DRIFT_CHECKED_KEY,
     },
   },
+} as const satisfies {
+  readonly [N in keyof GovernanceRows]: Omit<TableSpec<GovernanceRows[N]>, 'name'>
 }

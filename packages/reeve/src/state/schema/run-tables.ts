@@ -116,9 +116,7 @@ export const LARGE_SPEC_DEFAULTS = {
   decodedCacheSize: 20_000,
 } as const
 
-export const RUN_SPECS: {
-  readonly [N in keyof RunRows]: Omit<TableSpec<RunRows[N]>, 'name'>
-} = {
+export const RUN_SPECS = {
   blob_parts: {
     ...LARGE_SPEC_DEFAULTS,
     key: (row) => row.id,
@@ -230,8 +228,11 @@ export const RUN_SPECS: {
       workspace: workspaceIdOf,
       run: runIdOf,
       open: (row) => (isOpenPhase(row) ? OPEN_PHASE_KEY : undefined),
+      // Phases whose jobs must be stopped.
       killed: (row) =>
-        row.cancellation === 'kill' && !isOpenPhase(row) ? KILLED_PHASE_KEY : undefined,
+        row.cancellation === 'kill' && row.isJobStopped !== true && !isOpenPhase(row)
+          ? KILLED_PHASE_KEY
+          : undefined,
       openIn: (row) => (isOpenPhase(row) ? row.organizationId : undefined),
     },
   },
@@ -300,4 +301,6 @@ export const RUN_SPECS: {
     key: (row) => row.id,
     indexes: { organization: organizationIdOf, workspace: workspaceIdOf, run: runIdOf },
   },
+} as const satisfies {
+  readonly [N in keyof RunRows]: Omit<TableSpec<RunRows[N]>, 'name'>
 }

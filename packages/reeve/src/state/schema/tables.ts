@@ -82,7 +82,9 @@ export type NamespacedTable =
 type NamespacedRows = {
   [N in TableName]: TableRows[N] extends { readonly Namespace: string } ? N : never
 }
-export type Tables = { readonly [N in TableName]: Table<TableRows[N]> }
+/** Names of the secondary indexes of a table: the functions of its spec. */
+export type IndexName<N extends TableName> = Extract<keyof (typeof SPECS)[N]['indexes'], string>
+export type Tables = { readonly [N in TableName]: Table<TableRows[N], IndexName<N>> }
 
 /** Cache size of large tables, which are decoded on demand; small tables are cached as a whole. */
 const LARGE_CACHE_SIZE = 20_000
@@ -180,7 +182,7 @@ type NamespaceSpec<N extends TableName> = N extends NamespacedTable
 type Spec<N extends TableName> = Omit<TableSpec<TableRows[N]>, 'name' | 'namespace'> &
   NamespaceSpec<N>
 
-const SPECS: { readonly [N in TableName]: Spec<N> } = {
+const SPECS = {
   ...GOVERNANCE_SPECS,
   acl_policies: { ...SPEC_DEFAULTS, key: (row) => row.Name },
   acl_roles: { ...SPEC_DEFAULTS, key: (row) => row.ID, indexes: { name: (row) => row.Name } },
@@ -419,7 +421,7 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
     indexes: { namespace: (row) => row.Namespace },
     decodedCacheSize: LARGE_CACHE_SIZE,
   },
-}
+} as const satisfies { readonly [N in TableName]: Spec<N> }
 
 export function createTables(): Tables {
   const entries = Object.entries(SPECS).map(([name, spec]) => [

@@ -147,10 +147,17 @@ export class DetachedTexts {
     return joinRowJson(text) === whole ? text : undefined
   }
 
+  #evictOldest(): void {
+    for (const oldest of this.#sharedTexts.keys()) {
+      this.#sharedTexts.delete(oldest)
+      return
+    }
+  }
+
   #intern(text: string): string {
     const existing = this.#sharedTexts.get(text)
     if (existing !== undefined) return existing
-    if (this.#sharedTexts.size >= SHARED_TEXTS_MAX) this.#sharedTexts.clear()
+    if (this.#sharedTexts.size >= SHARED_TEXTS_MAX) this.#evictOldest()
     this.#sharedTexts.set(text, text)
     return text
   }

@@ -22,14 +22,14 @@ import {
 } from '../commit.ts'
 
 /** Keys, indexes, order and caching of one table. */
-export interface TableSpec<Row> {
+export interface TableSpec<Row, Index extends string = string> {
   readonly name: string
   readonly key: (row: Row) => string
   /**
    * Secondary indexes: functions that return the index key of a row, or undefined if the row is not
    * in the index.
    */
-  readonly indexes: Readonly<Record<string, (row: Row) => string | undefined>>
+  readonly indexes: Readonly<Record<Index, (row: Row) => string | undefined>>
   /** Namespace of a row, for namespaced tables; it never changes. */
   readonly namespace?: (row: Row) => string
   /** Also keeps the creation order (create index, key), which some lists need. */
@@ -49,7 +49,7 @@ export interface TableSpec<Row> {
    */
   readonly writtenCacheSize?: number
   /** Name of the index whose keys are blob keys: a blob is deleted with the last row of its key. */
-  readonly blobIndex?: string
+  readonly blobIndex?: NoInfer<Index>
 }
 
 /** Indexes of the commits that created and last changed a row. */
@@ -125,7 +125,7 @@ export type Undo = () => void
  * more than double the start time and need a third more memory (decision 0004,
  * bench/state.bench.ts).
  */
-export class Table<Row extends object> {
+export class Table<Row extends object, Index extends string = string> {
   readonly spec: TableSpec<Row>
   readonly #slots = new ShardedMap<Slot<Row>>()
   readonly #byKey: KeyOrder
@@ -212,14 +212,14 @@ export class Table<Row extends object> {
   }
 
   /** Index key of a row, without decoding the row. */
-  indexKeyOf(indexName: string, key: string): string | undefined {
+  indexKeyOf(indexName: Index, key: string): string | undefined {
     const indexPosition = this.#indexPosition(indexName)
     const slot = this.#slots.get(key)
     return slot === undefined ? undefined : this.#indexes.indexKey(indexPosition, slot.rowId)
   }
 
   /** Keys of the rows with an index key, in no particular order. */
-  keysByIndex(indexName: string, indexKey: string): Iterable<string> {
+  keysByIndex(indexName: Index, indexKey: string): Iterable<string> {
     const keys: string[] = []
     for (const rowId of this.#indexes.rowIds(this.#indexPosition(indexName), indexKey)) {
       const slot = this.#slotsByRowId[rowId]
@@ -228,12 +228,12 @@ export class Table<Row extends object> {
     return keys
   }
 
-  countByIndex(indexName: string, indexKey: string): number {
+  countByIndex(indexName: Index, indexKey: string): number {
     return this.#indexes.size(this.#indexPosition(indexName), indexKey)
   }
 
   /** Rows with an index key, sorted by row key for a deterministic order. */
-  rowsByIndex(indexName: string, indexKey: string): Row[] {
+  rowsByIndex(indexName: Index, indexKey: string): Row[] {
     return [...this.keysByIndex(indexName, indexKey)]
       .toSorted(compareText)
       .map((key) => this.get(key))

@@ -3,6 +3,7 @@ import { access, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises
 import { dirname, join, resolve } from 'node:path'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { findRecordLockHolder } from '@reeve/kit/proc-locks.ts'
+import type { Logger } from '@reeve/kit/log.ts'
 import { fsyncDirectory, replaceFile } from '../durable-file.ts'
 import { addChecksum, stripChecksum } from './row-format.ts'
 import type { WalPosition } from './leveldb/verify-database.ts'
@@ -324,10 +325,6 @@ function undefinedIfMissing(thrown: unknown): undefined {
   throw thrown
 }
 
-interface VersionLog {
-  warn(fields: object, message: string): void
-}
-
 /**
  * Records the version of the program that writes to a storage and warns if an older one follows a
  * newer one. That is allowed within one storage format, but rows may have fields that the older
@@ -336,7 +333,7 @@ interface VersionLog {
 export async function recordWriterVersion(
   paths: DataPaths,
   version: string,
-  log: VersionLog | undefined,
+  log: Pick<Logger, 'warn'> | undefined,
 ): Promise<void> {
   const previous = await readWriterVersion(paths)
   if (previous === version) return

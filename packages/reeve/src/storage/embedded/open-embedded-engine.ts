@@ -1,3 +1,4 @@
+import type { Logger } from '@reeve/kit/log.ts'
 import type { CheckpointPosition, EnginePosition, LogEntry } from '../../state/index.ts'
 import * as data from './data-directory.ts'
 import { openDatabase, LOADER_THREAD_MIN_BYTES, WRITE_BUFFER_BYTES } from './row-database.ts'
@@ -19,7 +20,7 @@ export interface EmbeddedEngineOptions extends Pick<
   'segmentBytesMax' | 'disk'
 > {
   /** Receives warnings for operators. */
-  readonly storageLog?: StorageLog
+  readonly storageLog?: Pick<Logger, 'warn'>
   /** Size of the write buffer of the database. */
   readonly writeBufferBytes?: number
   /** Size of the rows from which a loader thread is used at start. */
@@ -30,11 +31,6 @@ export interface EmbeddedEngineOptions extends Pick<
   readonly reserveBytes?: number
   /** True if the disk is full: the reserve is released before anything is written. */
   readonly usesReserve?: boolean
-}
-
-/** Logger of the storage. */
-export interface StorageLog {
-  warn(fields: object, message: string): void
 }
 
 /**
@@ -155,7 +151,7 @@ async function verifyFiles(paths: data.DataPaths): Promise<VerifiedFiles> {
 }
 
 interface OpenLogOptions extends SegmentedLogOptions {
-  readonly storageLog?: StorageLog
+  readonly storageLog?: Pick<Logger, 'warn'>
 }
 
 interface OpenedLog {
@@ -189,7 +185,7 @@ async function openLog(
 }
 
 /** A write that a crash or power cut interrupted; it was never acknowledged. */
-function reportTornTail({ end }: LogScan, log: StorageLog | undefined): void {
+function reportTornTail({ end }: LogScan, log: Pick<Logger, 'warn'> | undefined): void {
   if (!end.isTorn) return
   const index = end.index - 1
   log?.warn(
@@ -202,7 +198,7 @@ function reportTornTail({ end }: LogScan, log: StorageLog | undefined): void {
 function reportSkippedDamage(
   { skippedDamage }: LogScan,
   firstIndex: number,
-  log: StorageLog | undefined,
+  log: Pick<Logger, 'warn'> | undefined,
 ): void {
   if (skippedDamage.length === 0) return
   log?.warn(

@@ -35,9 +35,9 @@ export async function openReadOnlyEngine(directory: string, fault: Fault): Promi
   // An older format would need its log moved, which takes space.
   if (state !== 'ready' || (await data.readFormat(paths)) < data.LOG_FILES_FORMAT) throw fault
   try {
-    const reached = await data.readHighWaterMark(paths)
-    await verifyDatabase(paths.database, { isSkipped: () => false, wal: reached.wal })
-    await scanLog(paths.log, reached.upTo)
+    const highWaterMark = await data.readHighWaterMark(paths)
+    await verifyDatabase(paths.database, { isSkipped: () => false, wal: highWaterMark.wal })
+    await scanLog(paths.log, highWaterMark.upTo)
     const database = await salvageDatabase(paths.database)
     const log = await salvageLog(paths.log)
     const checkpoint = readCheckpoint(database)
@@ -57,8 +57,8 @@ function readCheckpoint(database: SalvagedDatabase): CheckpointPosition | undefi
   const value = database.getMetadata(layout.METADATA_KEYS.checkpoint)
   if (value === undefined) return undefined
   const text = Buffer.from(value).toString('utf8')
-  const mark: unknown = JSON.parse(layout.stripChecksum(layout.METADATA_KEYS.checkpoint, text))
-  return isCheckpointPosition(mark) ? mark : undefined
+  const position: unknown = JSON.parse(layout.stripChecksum(layout.METADATA_KEYS.checkpoint, text))
+  return isCheckpointPosition(position) ? position : undefined
 }
 
 interface ReadOnlySources {
@@ -74,9 +74,9 @@ class ReadOnlyEngine implements StorageEngine {
   /** Collected while the rows are loaded. */
   readonly #blobs = new Map<string, Uint8Array>()
 
-  constructor(opened: EnginePosition, parts: ReadOnlySources) {
-    this.initialPosition = opened
-    this.#sources = parts
+  constructor(position: EnginePosition, sources: ReadOnlySources) {
+    this.initialPosition = position
+    this.#sources = sources
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {

@@ -5,7 +5,6 @@ import type {
 } from '@reeve/contract'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import {
-  ACLS_OFF,
   NO_GRANTS,
   MANAGEMENT_GRANTS,
   parseAclRules,
@@ -13,6 +12,7 @@ import {
   type AclRules,
   type Caller,
 } from '../../acl/index.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   PERMISSION_DENIED,
@@ -35,7 +35,7 @@ const TOKEN_EXPIRED: Refusal = refusal('acl-token-expired', 'ACL token expired')
 /** Authenticates callers. The cache is cleared when any ACL row changes. */
 export class Authenticator {
   readonly #context: WorkloadContext
-  readonly #callers = new Map<string, Caller>()
+  readonly #callers = new LruCache<string, Caller>({ weightMax: CACHED_CALLERS_MAX })
   readonly #rules = new Map<string, AclRules>()
   #aclIndex = -1
 
@@ -118,7 +118,6 @@ export class Authenticator {
   }
 
   #cacheCaller(key: string, caller: Caller): Caller {
-    if (this.#callers.size >= CACHED_CALLERS_MAX) this.#callers.clear()
     this.#callers.set(key, caller)
     return caller
   }
@@ -135,7 +134,7 @@ export class Authenticator {
 
 /** Caller of all requests with ACLs disabled: it has every permission. */
 const UNRESTRICTED_CALLER: Caller = {
-  grants: ACLS_OFF,
+  grants: MANAGEMENT_GRANTS,
   accessorId: '',
   name: '',
   type: 'disabled',

@@ -15,7 +15,7 @@ import {
   validateRole,
 } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { refusal, type Refusal } from '../../model/index.ts'
+import { refusal, type Refusal, invalidInput } from '../../model/index.ts'
 import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { ANONYMOUS } from './tokens.ts'
@@ -124,7 +124,7 @@ export async function writeRole(
   const { acl_roles } = store.tables
   const requestedId = request.ID ?? ''
   const id = requestedId.toLowerCase()
-  if (id !== '' && !acl_roles.has(id)) return invalid(`cannot find role ${requestedId}`)
+  if (id !== '' && !acl_roles.has(id)) return invalidInput(`cannot find role ${requestedId}`)
   const checked = validateRoleRequest(context, request, id)
   if (!checked.ok) return checked
   const row: AclRole = {
@@ -158,11 +158,11 @@ function validateRoleRequest(
     Policies: uniqueLinks(request.Policies ?? []),
   }
   const problem = validateRole(role)
-  if (problem !== undefined) return invalid(problem)
+  if (problem !== undefined) return invalidInput(problem)
   for (const other of acl_roles.keysByIndex('name', role.Name))
-    if (other !== id) return invalid(`role with name ${role.Name} already exists`)
+    if (other !== id) return invalidInput(`role with name ${role.Name} already exists`)
   const missing = role.Policies.find(({ Name }) => !acl_policies.has(Name))
-  return missing === undefined ? ok(role) : invalid(`cannot find policy ${missing.Name}`)
+  return missing === undefined ? ok(role) : invalidInput(`cannot find policy ${missing.Name}`)
 }
 
 function uniqueLinks(links: readonly { readonly Name?: string | null | undefined }[]) {
@@ -193,8 +193,4 @@ export function visibleRoles({ store }: WorkloadContext, caller: Caller): (id: s
   const links = store.tables.acl_tokens.find(caller.accessorId)?.Roles ?? []
   const ownIds = new Set(links.map((link) => link.ID))
   return (id) => ownIds.has(id)
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

@@ -21,6 +21,7 @@ import {
   type Refusal,
   aclTokenStub,
   aclTokenView,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   put,
@@ -92,9 +93,9 @@ function resolveTokenIds(
   const existing = store.tables.acl_tokens.find(accessorId)
   if (existing !== undefined) return ok({ existing, accessorId, secretId: '' })
   if (!isUuid(accessorId) || !isUuid(secretId) || request.Type !== 'client')
-    return invalid(`cannot find token ${requestedId}`)
+    return invalidInput(`cannot find token ${requestedId}`)
   if (store.tables.acl_tokens.countByIndex('secret', sealer.hash(secretId)) > 0)
-    return invalid('another token has this secret')
+    return invalidInput('another token has this secret')
   return ok({ existing, accessorId, secretId })
 }
 
@@ -118,7 +119,7 @@ function buildTokenRow(
     existing: existing && currentSettings(existing),
     ...expiry.value,
   })
-  if (problem !== undefined) return invalid(problem)
+  if (problem !== undefined) return invalidInput(problem)
   const Roles = resolveRoles(context, request.Roles ?? null)
   if (!Roles.ok) return Roles
   const { expirationMs, ttlNs, createMs } = expiry.value
@@ -164,9 +165,9 @@ function parseExpiry(
   { existing, nowMs }: TokenIds & { readonly nowMs: number },
 ): Result<Expiry, Refusal> {
   const time = parseExpirationTime(request.ExpirationTime)
-  if (!time.ok) return invalid(time.error)
+  if (!time.ok) return invalidInput(time.error)
   const ttl = parseExpirationTtl(request.ExpirationTTL)
-  if (!ttl.ok) return invalid(ttl.error)
+  if (!ttl.ok) return invalidInput(ttl.error)
   if (existing !== undefined) {
     const current = currentSettings(existing)
     return ok({
@@ -200,7 +201,7 @@ function resolveRoles(
   for (const { ID, Name } of links) {
     const id = ID || [...acl_roles.keysByIndex('name', Name ?? '')][0]
     if (id === undefined || !acl_roles.has(id))
-      return invalid(`cannot find role ${ID || Name || ''}`)
+      return invalidInput(`cannot find role ${ID || Name || ''}`)
     roleIds.add(id)
   }
   return ok([...roleIds].map((ID) => ({ ID, Name: '' })))
@@ -214,7 +215,7 @@ export async function deleteToken(
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const key = accessorId.toLowerCase()
   if (!store.tables.acl_tokens.has(key))
-    return invalid(`Cannot delete nonexistent tokens: ${accessorId}`)
+    return invalidInput(`Cannot delete nonexistent tokens: ${accessorId}`)
   const { index, durable } = store.commit({
     by,
     cause: 'ACLTokenDeleted',
@@ -234,10 +235,6 @@ export async function deleteToken(
 export function checkTokenReader(caller: Caller, accessorId: string): Refusal | undefined {
   const isOwn = caller.type === 'client' && caller.accessorId === accessorId.toLowerCase()
   return caller.grants.isManagement || isOwn ? undefined : PERMISSION_DENIED
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** Accessor ID and policy name of requests without a token. */

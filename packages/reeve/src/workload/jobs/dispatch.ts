@@ -13,6 +13,7 @@ import {
   type Refusal,
   isActivePeriodic,
   periodicChild,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   childJobRows,
@@ -63,7 +64,7 @@ export async function dispatchJob(
   const disabled = checkRegistrationEnabled(context.store, caller)
   if (disabled !== undefined) return err(disabled)
   const input = parseDispatchRequest(request)
-  if (!input.ok) return invalid(input.error)
+  if (!input.ok) return invalidInput(input.error)
   const draw = childIdGenerator(context, request)
   return await enforceAndWrite(
     context,
@@ -104,7 +105,7 @@ function prepareDispatch(
     return ok({ ...shared, job: existingChild, key: '', existingChild })
   const id = nextChildId()
   const idError = childIdProblem(id)
-  if (idError !== undefined) return invalid(idError)
+  if (idError !== undefined) return invalidInput(idError)
   const job = dispatchedChild(parent, input, { id, idempotencyToken })
   return ok({ ...shared, job, key: `${specKey(parent)}/${id}`, existingChild })
 }
@@ -210,10 +211,6 @@ function childIdProblem(id: string): string | undefined {
     jobIdProblems(id)[0] ??
     (id.length > charsMax ? `Job ID is longer than ${charsMax} characters` : undefined)
   )
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** A payload as it is stored: base64 without line breaks. */

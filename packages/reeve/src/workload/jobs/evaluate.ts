@@ -9,6 +9,7 @@ import {
   type Refusal,
   hasPlacementHold,
   withoutQuarantine,
+  invalidInput,
 } from '../../model/index.ts'
 import { isReschedulingEnabled } from '../../scheduler/index.ts'
 import {
@@ -35,13 +36,14 @@ export async function evaluateJob(
   { by }: Author,
   { namespace, jobId, body }: EvaluateRequest,
 ): Promise<Result<JobWriteResult, Refusal>> {
-  if (body !== undefined && (body.JobID ?? '') === '') return invalid('Job ID must be specified')
-  if (body !== undefined && body.JobID !== jobId) return invalid('JobID not same as job name')
+  if (body !== undefined && (body.JobID ?? '') === '')
+    return invalidInput('Job ID must be specified')
+  if (body !== undefined && body.JobID !== jobId) return invalidInput('JobID not same as job name')
   const key = namespacedKey(namespace, jobId)
   const job = store.tables.jobs.find(key)
   if (job === undefined) return err(refusal('job-not-found', 'job not found'))
-  if (job.Periodic !== null) return invalid("can't evaluate periodic job")
-  if (isParameterized(job)) return invalid("can't evaluate parameterized job")
+  if (job.Periodic !== null) return invalidInput("can't evaluate periodic job")
+  if (isParameterized(job)) return invalidInput("can't evaluate parameterized job")
   const failed =
     body?.EvalOptions?.ForceReschedule === true
       ? store.tables.allocations.rowsByIndex('job', key).filter(isUnreplacedFailure)
@@ -113,10 +115,6 @@ function evaluationRow(job: Job, id: string, { timeMs }: Stamp): Change {
     'evaluations',
     newEvaluation(job, { id, trigger: 'job-register', timeMs, jobModifyIndex }),
   )
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 interface ReleaseRequest {

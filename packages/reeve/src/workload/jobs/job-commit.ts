@@ -14,6 +14,7 @@ import {
   withOrigin,
   type Refusal,
   type VersionOrigin,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -144,20 +145,21 @@ export function specKey(job: Job | undefined): string {
 }
 
 function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, Refusal> {
-  if (body === undefined) return invalid('Request body is empty')
+  if (body === undefined) return invalidInput('Request body is empty')
   const job = body.Job
-  if (job === undefined || job === null) return invalid('Job must be specified')
+  if (job === undefined || job === null) return invalidInput('Job must be specified')
   if (job.ID === undefined || job.ID === null || job.ID === '')
-    return invalid("Job ID hasn't been provided")
-  if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
+    return invalidInput("Job ID hasn't been provided")
+  if (pathJobId !== undefined && pathJobId !== job.ID)
+    return invalidInput('Job ID does not match name')
   const problem =
     versionMessageProblem(body) ??
     checkSubmittedJob(job) ??
     submissionFormatProblem(body.Submission)
-  if (problem !== undefined) return invalid(problem)
+  if (problem !== undefined) return invalidInput(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))
-    return invalid('Eval priority must be between 1 and 100 inclusively')
+    return invalidInput('Eval priority must be between 1 and 100 inclusively')
   return ok(job)
 }
 
@@ -454,8 +456,4 @@ function newVersionRow(
     CreateIndex: current?.CreateIndex ?? index,
     ModifyIndex: index,
   }
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

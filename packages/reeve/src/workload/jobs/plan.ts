@@ -14,8 +14,8 @@ import {
   newEvaluation,
   nextLaunchMs,
   PERMISSION_DENIED,
-  refusal,
   type Refusal,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   schedule,
@@ -163,14 +163,14 @@ function mayPlan(
 
 /** Validates the request, with the messages of plan. */
 function checkRequest({ body, pathJobId }: PlanRequest): Result<Input<Job>, Refusal> {
-  if (body === undefined) return invalid('Request body is empty')
+  if (body === undefined) return invalidInput('Request body is empty')
   const job = body.Job
-  if (job === undefined || job === null) return invalid('Job must be specified')
+  if (job === undefined || job === null) return invalidInput('Job must be specified')
   if (job.ID === undefined || job.ID === null || job.ID === '')
-    return invalid('Job must have a valid ID')
-  if (job.ID !== pathJobId) return invalid('Job ID does not match')
+    return invalidInput('Job must have a valid ID')
+  if (job.ID !== pathJobId) return invalidInput('Job ID does not match')
   const problem = checkSubmittedJob(job)
-  return problem === undefined ? ok(job) : invalid(problem)
+  return problem === undefined ? ok(job) : invalidInput(problem)
 }
 
 interface PlanInput {
@@ -302,8 +302,4 @@ function nextLaunch({ clock, utcOffsetAt }: WorkloadContext, job: Job): string {
   if (job.Periodic === null || !isActivePeriodic(job)) return ZERO_TIME
   const nextMs = nextLaunchMs(job.Periodic, clock.nowMs(), utcOffsetAt)
   return nextMs === undefined ? ZERO_TIME : isoFromMs(nextMs)
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

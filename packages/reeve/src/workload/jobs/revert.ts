@@ -1,7 +1,13 @@
 import type { JobRevertRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { jobUpdateProblem, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import {
+  jobUpdateProblem,
+  PERMISSION_DENIED,
+  refusal,
+  type Refusal,
+  invalidInput,
+} from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
@@ -32,7 +38,7 @@ export async function revertJob(
   const idProblem = checkBodyJobId(body, jobId)
   if (idProblem !== undefined) return err(idProblem)
   const message = versionMessageProblem(body)
-  if (message !== undefined) return invalid(message)
+  if (message !== undefined) return invalidInput(message)
   const denied = checkOverridePermission(caller, namespace, body)
   if (denied !== undefined) return err(denied)
   return await enforceAndWrite(
@@ -69,7 +75,7 @@ function prepareRevert(
   const current = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (current === undefined) return err(refusal('job-not-found', `job "${jobId}" not found`))
   const name: JobVersionRef = { namespace, jobId, version: body.JobVersion ?? 0 }
-  if (name.version === current.Version) return invalid("can't revert to current version")
+  if (name.version === current.Version) return invalidInput("can't revert to current version")
   const target = findVersion(context, name)
   if (target === undefined) return err(versionNotFound(name))
   if (!mayUseVolumes(caller.grants, namespace, target)) return err(PERMISSION_DENIED)
@@ -85,7 +91,7 @@ function prepareRevert(
   const job = canonicalizeAndValidate(context, target, namespace)
   if (!job.ok) return job
   const change = jobUpdateProblem(current, job.value)
-  if (change !== undefined) return invalid(change)
+  if (change !== undefined) return invalidInput(change)
   return ok({
     job: { ...job.value, ServiceTokenID: caller.accessorId },
     existing: current,
@@ -93,8 +99,4 @@ function prepareRevert(
     key: `${specKey(current)}/${specKey(target)}`,
     name,
   })
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

@@ -13,6 +13,7 @@ import {
   withScalingEvent,
   type Refusal,
   type ScaleAction,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -62,7 +63,7 @@ export async function scaleJob(
   const disabled = checkRegistrationEnabled(store, caller)
   if (disabled !== undefined) return err(disabled)
   const scaling = parseScaleRequest(request)
-  if (!scaling.ok) return invalid(scaling.error)
+  if (!scaling.ok) return invalidInput(scaling.error)
   const prepare = () => prepareScale(context, request, scaling.value)
   // Without a count only an event is recorded, which policies do not apply to.
   if (scaling.value.count === undefined) {
@@ -100,7 +101,7 @@ function prepareScale(
   if (job === undefined)
     return err(refusal('job-not-found', `job ${JSON.stringify(jobId)} not found`))
   const problem = scaleTargetProblem(job, scaling)
-  if (problem !== undefined) return invalid(problem)
+  if (problem !== undefined) return invalidInput(problem)
   const conflict = scaling.count === undefined ? undefined : checkScalable(context, job, body)
   if (conflict !== undefined) return err(conflict)
   return ok({ job: withCount(job, scaling), existing: job, jobId, key: specKey(job) })
@@ -233,8 +234,4 @@ function scalingEventChange(
   const Events = withScalingEvent(previousEvents, event)
   const row = { Namespace, JobID, Group: scaling.group, Events, CreateIndex: 0, ModifyIndex: 0 }
   return put('scaling_events', row)
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

@@ -12,6 +12,7 @@ import {
   type JobProblems,
   type Refusal,
   PARSE_DEFAULTS,
+  invalidInput,
 } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { TaskOrigin } from '../../threads/index.ts'
@@ -46,8 +47,8 @@ export async function validateSubmittedJob(
   const namespace = namespaceOf(request)
   if (!caller.grants.allows(namespace, 'read-job')) return err(PERMISSION_DENIED)
   const { body } = request
-  if (body === undefined) return invalid('Request body is empty')
-  if (body.Job === undefined || body.Job === null) return invalid('Job must be specified')
+  if (body === undefined) return invalidInput('Request body is empty')
+  if (body.Job === undefined || body.Job === null) return invalidInput('Job must be specified')
   const size = jobSizeProblem(body.Job)
   if (size !== undefined)
     return ok(
@@ -94,10 +95,6 @@ async function collectProblems(
 /** Formats `TaskGroups[0].Tasks[1].Driver: Missing task driver`. */
 function formatProblem({ path, message }: JobProblem): string {
   return path === '' ? message : `${path}: ${message}`
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 interface ParseRequest {

@@ -16,6 +16,7 @@ import {
   refusal,
   type Refusal,
   type VersionOrigin,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -132,7 +133,7 @@ export async function tagVersion(
 ): Promise<Result<TagResult, Refusal>> {
   const Description = body.Description ?? ''
   const problem = tagProblem(name.tag, Description)
-  if (problem !== undefined) return invalid(problem)
+  if (problem !== undefined) return invalidInput(problem)
   const versions = versionsOf(context, name)
   const versionRef = { ...name, version: body.Version ?? versions.at(-1)?.Version ?? 0 }
   const version = versions.find((row) => row.Version === versionRef.version)
@@ -141,7 +142,7 @@ export async function tagVersion(
     versions.filter((row) => row !== version),
     name,
   )
-  if (conflict !== undefined) return invalid(conflict)
+  if (conflict !== undefined) return invalidInput(conflict)
   const tagAt = (timeMs: number): JobVersionTag => ({
     Name: name.tag,
     Description,
@@ -198,10 +199,6 @@ export async function untagVersion(
 
 export function tagNotFound(tag: string): Refusal {
   return refusal('job-version-not-found', `tag "${tag}" not found`)
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 interface StabilityRequest {

@@ -15,6 +15,7 @@ import {
   refusal,
   type NodeJoinTokenRow,
   type Refusal,
+  invalidInput,
 } from '../../model/index.ts'
 import { findSetting, put, remove, type Author } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
@@ -78,13 +79,13 @@ function parseJoinTokenRequest(request: NodeJoinTokenRequest): Result<JoinTokenS
   const { joinTokenTtlMsMin: min, joinTokenTtlMsMax: max, joinTokenTtlMsDefault } = LIMITS
   const ttlMs = request.TTL ? parseDurationMs(request.TTL) : joinTokenTtlMsDefault
   if (ttlMs === undefined || ttlMs < min || ttlMs > max)
-    return invalid('TTL must be a duration from 1m to 24h, such as "30m"')
+    return invalidInput('TTL must be a duration from 1m to 24h, such as "30m"')
   const NodeName = request.NodeName ?? ''
   if (NodeName !== '' && !isNodeName(NodeName))
-    return invalid('NodeName is no valid name of a node: letters, digits, ".", "_" and "-"')
+    return invalidInput('NodeName is no valid name of a node: letters, digits, ".", "_" and "-"')
   const NodePool = request.NodePool ?? ''
   if (NodePool !== '' && !isNodePoolName(NodePool))
-    return invalid('NodePool is no valid name of a pool, or "all", which no node is in')
+    return invalidInput('NodePool is no valid name of a pool, or "all", which no node is in')
   return ok({ ttlMs, NodeName, NodePool })
 }
 
@@ -95,7 +96,7 @@ export async function deleteJoinToken(
   tokenId: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const id = checkUuid('join token', tokenId)
-  if (!id.ok) return invalid(id.error)
+  if (!id.ok) return invalidInput(id.error)
   if (!store.tables.node_join_tokens.has(id.value)) return err(JOIN_TOKEN_NOT_FOUND)
   const { index, durable } = store.commit({
     by,
@@ -119,7 +120,7 @@ export async function rotateSharedJoinToken(
   const { sharedJoinTokenCharsMin: min, sharedJoinTokenCharsMax: max } = LIMITS
   const secret = request.SecretID || ids.uuid()
   if (secret.length < min || secret.length > max)
-    return invalid(`SecretID must be text of ${min} to ${max} characters`)
+    return invalidInput(`SecretID must be text of ${min} to ${max} characters`)
   const { index, durable } = store.commit({
     by,
     cause: undefined,
@@ -183,8 +184,4 @@ function unknownNodeRefusal(reason: string): Result<never, Refusal> {
     'create one with "reeve node join-token create" and give it to the node as join_token or ' +
     'REEVE_JOIN_TOKEN (docs/reference/configuration.md)'
   return err(refusal('permission-denied', `this node is unknown and ${reason}: ${next}`))
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }

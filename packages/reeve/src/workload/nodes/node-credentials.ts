@@ -9,6 +9,7 @@ import {
   type NodeRevocationRow,
   type NodeRow,
   type Refusal,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   put,
@@ -40,7 +41,9 @@ export async function revokeNode(
   const { node_revocations: revocations } = context.store.tables
   if (revocations.has(node.ID)) return ok(await unchangedNode(context, node))
   if (revocations.size >= LIMITS.nodeRevocationsMax)
-    return invalid(`${LIMITS.nodeRevocationsMax} nodes are revoked: undo some of the revocations`)
+    return invalidInput(
+      `${LIMITS.nodeRevocationsMax} nodes are revoked: undo some of the revocations`,
+    )
   const revocation: NodeRevocationRow = {
     NodeID: node.ID,
     NodeName: node.Name,
@@ -78,7 +81,7 @@ function parseReason(text: string): Result<string, Refusal> {
   const max = LIMITS.revokeReasonCharsMax
   return text.length <= max && /^\P{Cc}*$/u.test(text)
     ? ok(text)
-    : invalid(`Reason must be at most ${max} characters in one line`)
+    : invalidInput(`Reason must be at most ${max} characters in one line`)
 }
 
 /** Undoes a revocation. The node reconnects with its secret, or joins again if it was purged. */
@@ -88,7 +91,7 @@ export async function unrevokeNode(
   nodeId: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const id = checkUuid('node', nodeId)
-  if (!id.ok) return invalid(id.error)
+  if (!id.ok) return invalidInput(id.error)
   if (!store.tables.node_revocations.has(id.value))
     return err(refusal('revocation-not-found', 'node is not revoked'))
   const node = store.tables.nodes.find(id.value)
@@ -128,10 +131,6 @@ export function checkRevocation(
     `node ${row.NodeID} was revoked at ${row.RevokeTime}: an operator can undo it with ` +
       `"reeve node unrevoke ${row.NodeID}"`,
   )
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** Maximum number of unconfirmed offers per node; further rotations wait. */
@@ -250,8 +249,7 @@ async function pendingRotation(
   { store }: WorkloadContext,
   nodeId: string,
 ): Promise<SecretRotation> {
-  const { index } = store
-  await store.whenDurable()
+  const index = await store.settledIndex()
   const nodeModifyIndex = store.tables.nodes.find(nodeId)?.ModifyIndex ?? 0
   return { status: 'pending', nodeModifyIndex, index }
 }

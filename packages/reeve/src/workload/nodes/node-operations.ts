@@ -1,7 +1,14 @@
 import type { DrainMetadata, DrainStrategy, Eligibility, NodeDrainRequest } from '@reeve/contract'
 import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { checkUuid, refusal, type NodeRow, type Refusal, withNodeEvent } from '../../model/index.ts'
+import {
+  checkUuid,
+  refusal,
+  type NodeRow,
+  type Refusal,
+  withNodeEvent,
+  invalidInput,
+} from '../../model/index.ts'
 import {
   nodeEvaluations,
   put,
@@ -40,9 +47,7 @@ export async function unchangedNode(
   context: WorkloadContext,
   node: NodeRow,
 ): Promise<NodeWriteResult> {
-  // Read the index before awaiting; later commits may not be durable yet.
-  const { index } = context.store
-  await context.store.whenDurable()
+  const index = await context.store.settledIndex()
   return { evalIds: [], evalCreateIndex: 0, nodeModifyIndex: node.ModifyIndex, index }
 }
 
@@ -228,9 +233,11 @@ export async function setEligibility(
   if (!found.ok) return found
   const node = found.value
   if (!isEligibility(requested))
-    return invalid(`invalid scheduling eligibility "${requested.slice(0, SHOWN_MAX)}"`)
+    return invalidInput(`invalid scheduling eligibility "${requested.slice(0, SHOWN_MAX)}"`)
   if (requested === 'eligible' && node.DrainStrategy !== null)
-    return invalid("can not set node's scheduling eligibility to eligible while it is draining")
+    return invalidInput(
+      "can not set node's scheduling eligibility to eligible while it is draining",
+    )
   if (requested === node.SchedulingEligibility) return ok(await unchangedNode(context, node))
   const event = {
     subsystem: 'Cluster',
@@ -251,10 +258,6 @@ export async function setEligibility(
 
 function isEligibility(text: string): text is Eligibility {
   return text === 'eligible' || text === 'ineligible'
-}
-
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
 }
 
 /** Evaluates all jobs affected by the node, although nothing has changed. */

@@ -23,8 +23,8 @@ import {
   verdictChanges,
   type VerdictChanges,
 } from './verdicts.ts'
-import type { PolicyInputOptions, PolicySetVerdict } from '../guarding/policy-guard.ts'
-import type { EnforcedPolicySet } from '../guarding/policy-source.ts'
+import type { PolicyInputOptions, PolicySetVerdict } from './evaluator.ts'
+import type { EnforcedPolicySet } from './evaluator.ts'
 import { openItems } from '../variables/variables.ts'
 
 /** Checks the capability to override policies, which the flag requires in any case. */

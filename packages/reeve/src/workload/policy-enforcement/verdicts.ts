@@ -29,7 +29,7 @@ import {
   type Tables,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import type { JobPolicyEvaluator, PolicySetVerdict } from '../guarding/policy-guard.ts'
+import type { JobPolicyEvaluator, PolicySetVerdict } from './evaluator.ts'
 
 /** Rows and blobs of a recorded policy result. */
 export interface VerdictChanges {

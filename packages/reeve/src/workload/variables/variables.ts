@@ -134,8 +134,7 @@ async function conflictResult(
   { store }: WorkloadContext,
   row: VariableRow | undefined,
 ): Promise<VariableWriteResult> {
-  const { index } = store
-  await store.whenDurable()
+  const index = await store.settledIndex()
   return { kind: 'conflict', row, index }
 }
 

@@ -22,6 +22,7 @@ import {
   allocationIndex,
   isClientTerminal,
   type AllocationRow,
+  invalidInput,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -164,10 +165,6 @@ function withNodeResult(volume: HostVolumeRecord, { path, bytes }: MadeVolume): 
   return { ...volume, HostPath: path, CapacityBytes }
 }
 
-function invalid(message: string): Result<never, Refusal> {
-  return err(refusal('invalid-input', message))
-}
-
 /** Returns the volume with this ID, changed by the request. */
 function planChange(
   { store }: WorkloadContext,
@@ -178,15 +175,15 @@ function planChange(
   const existing = store.tables.host_volumes.find(key)
   if (existing === undefined) return err(HOST_VOLUME_NOT_FOUND)
   if ((existing.PluginID === '') !== (origin === 'registered'))
-    return invalid(
+    return invalidInput(
       existing.PluginID === ''
         ? `volume ${existing.ID} is a registered directory: change it with /v1/volume/host/register`
         : `volume ${existing.ID} was created by a plugin: change it with /v1/volume/host/create`,
     )
   const changed = updateHostVolume(existing, input)
-  if (typeof changed === 'string') return invalid(changed)
+  if (typeof changed === 'string') return invalidInput(changed)
   const problem = hostVolumeProblem(changed)
-  return problem === undefined ? ok(changed) : invalid(problem)
+  return problem === undefined ? ok(changed) : invalidInput(problem)
 }
 
 function planNewVolume(
@@ -197,13 +194,13 @@ function planNewVolume(
   const { tables } = context.store
   const volume = newHostVolume(input, { id: context.ids.uuid(), origin })
   const problem = hostVolumeProblem(volume) ?? originProblem(volume, origin)
-  if (problem !== undefined) return invalid(problem)
+  if (problem !== undefined) return invalidInput(problem)
   if (!tables.namespaces.has(volume.Namespace))
     return err(
       refusal('unknown-namespace', `volume is in nonexistent namespace "${volume.Namespace}"`),
     )
   if (tables.host_volumes.size >= LIMITS.hostVolumesMax)
-    return invalid(
+    return invalidInput(
       `the limit of ${LIMITS.hostVolumesMax} host volumes is reached: delete unused volumes`,
     )
   const node = findVolumeNode(context, volume)

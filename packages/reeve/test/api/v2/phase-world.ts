@@ -192,10 +192,14 @@ function silent(): void {
   return undefined
 }
 
+function failOnLog(fields: object, message: string): never {
+  assert.fail(`${message} ${JSON.stringify(fields)}`)
+}
+
 function newController({ server }: RunWorld['it']): RunController {
   return new RunController({
     context: server.context,
-    log: { warn: (fields, message) => assert.fail(`${message} ${JSON.stringify(fields)}`) },
+    log: { warn: failOnLog, error: failOnLog },
     settings: { ...EXECUTION_DEFAULTS, driver: 'raw_exec' },
     address: () => 'https://reeve.example',
     authorities: '',

@@ -116,6 +116,8 @@ test('force-cancel: not before the cool-off; then the job is stopped, and the lo
     world.allocations(runId, 'apply').map(({ DesiredStatus }) => DesiredStatus),
     ['stop'],
   )
+  const { cancellation, isJobStopped } = world.phase(runId, 'apply')
+  assert.deepEqual([cancellation, isJobStopped], ['kill', true])
   assert.equal((await runner.send('GET', '/control?known=interrupt')).status, 404)
   const { attributes } = await world.workspace()
   assert.deepEqual(

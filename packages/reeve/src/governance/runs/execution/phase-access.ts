@@ -16,7 +16,7 @@ import {
   type Tables,
 } from '../../../state/index.ts'
 import type { GovernanceCaller } from '../../caller.ts'
-import { GOVERNANCE_CAUSE } from '../../commit.ts'
+import { commitSystemWrite } from '../../commit.ts'
 import type { GovernanceContext } from '../../context.ts'
 import { commitNewState, decideWrite, newStateRow } from '../../state-versions/create-state.ts'
 import {
@@ -100,14 +100,13 @@ export async function startPhase(
     const isPlan = phase.phase === 'plan'
     const plan = store.tables.run_plans.get(run.planId)
     const started = { ...phase, tokenHash, ...withStatus(phase, 'running', nowMs) }
-    await store.commit({
-      by: 'system',
-      cause: GOVERNANCE_CAUSE,
-      changes: () => [
+    await commitSystemWrite(context, {
+      changes: [
         put('run_phases', started),
         put('runs', transitionRun(run, [isPlan ? 'planning' : 'applying'], nowMs)),
         ...(isPlan ? [put('run_plans', { ...plan, ...withStatus(plan, 'running', nowMs) })] : []),
       ],
+      emitsEvents: true,
     }).durable
   }
   return ok(phaseDocument(context, { phase, run }))

@@ -4,7 +4,7 @@ import type { GovernanceRefusal, RunFileRow, RunRow } from '../../../model/index
 import { organizationTenant } from '../../../policy/index.ts'
 import { put, type Change } from '../../../state/index.ts'
 import { readBlob, storeBlob } from '../../blobs.ts'
-import { GOVERNANCE_CAUSE } from '../../commit.ts'
+import { commitSystemWrite } from '../../commit.ts'
 import { readConfigurationArchive } from '../../configuration-versions/configuration-versions.ts'
 import type { GovernanceContext } from '../../context.ts'
 import { triggeredRunChanges } from '../../run-triggers.ts'
@@ -38,8 +38,7 @@ export async function writePhaseLog(
   if (!appended.ok) return appended
   const { changes, blobs } = appended.value
   if (changes.length > 0)
-    await context.store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs })
-      .durable
+    await commitSystemWrite(context, { changes, blobs, emitsEvents: false }).durable
   return ok(undefined)
 }
 
@@ -86,11 +85,10 @@ async function storeFile(
   const foundAgain = find(context, request)
   if (blob === undefined || !foundAgain.ok) return err({ code: 'unseen' })
   const row: RunFileRow = { id, organizationId, workspaceId, runId, name, bytes: bytes.length }
-  await context.store.commit({
-    by: 'system',
-    cause: undefined,
-    changes: () => [put('run_files', row), ...blob.changes],
+  await commitSystemWrite(context, {
+    changes: [put('run_files', row), ...blob.changes],
     blobs: blob.blobs,
+    emitsEvents: false,
   }).durable
   return ok(undefined)
 }
@@ -144,11 +142,10 @@ async function storePlanJson(
   if (stored === undefined || !isWanted()) return err({ code: 'unseen' })
   const before = tables.run_plans.get(run.planId)
   const plan = { ...before, bytes: bytes.length, isSealed: true, counts, hasChanges }
-  await context.store.commit({
-    by: 'system',
-    cause: undefined,
-    changes: () => [put('run_plans', plan), ...stored.changes],
+  await commitSystemWrite(context, {
+    changes: [put('run_plans', plan), ...stored.changes],
     blobs: stored.blobs,
+    emitsEvents: false,
   }).durable
   return ok(undefined)
 }
@@ -172,11 +169,8 @@ export async function finishPhase(
   const hasPlan = context.store.tables.run_plans.get(run.planId).bytes !== null
   if (phase.phase === 'plan' && end.outcome === 'finished' && !hasPlan)
     return err({ code: 'unprocessable', detail: 'A plan that finished needs its JSON export' })
-  await context.store.commit({
-    by: 'system',
-    cause: GOVERNANCE_CAUSE,
-    changes: () => phaseEndChanges(context, found.value, end),
-  }).durable
+  const changes = phaseEndChanges(context, found.value, end)
+  await commitSystemWrite(context, { changes, emitsEvents: true }).durable
   return ok(undefined)
 }
 
