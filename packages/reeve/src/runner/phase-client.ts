@@ -69,6 +69,21 @@ export class PhaseClient {
     return response === undefined ? undefined : JSON.parse(response.toString('utf8'))
   }
 
+  /** Passes a request on to the server as it is, and its response back. */
+  async forward(from: IncomingMessage, to: ServerResponse): Promise<void> {
+    const { address, authorities } = this.#address
+    const url = new URL(from.url ?? '/', address)
+    const secure = authorities === '' ? {} : tlsOptions(authorities)
+    const headers = { ...from.headers, host: url.host }
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const request = send(url, { method: from.method, headers, ...secure })
+    from.pipe(request)
+    // The arguments of the event `response` are typed as any[].
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    to.writeHead(response.statusCode ?? 502, response.headers)
+    response.pipe(to)
+  }
+
   #sendOnce({ method, path, type = OCTETS, body }: PhaseRequest): Promise<PhaseResponse> {
     const { address, phaseId, authorities } = this.#address
     const url = new URL(`/api/v2/run-phases/${encodeURIComponent(phaseId)}${path}`, address)
