@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { v2 } from '@reeve/contract'
+import { RUN_LOG_BYTES_MAX } from '@reeve/contract/constants'
 import { Fault } from '@reeve/kit/fault.ts'
 
 interface PhaseAddress {
@@ -151,7 +152,7 @@ export const RUN_LOG_LIMITS = {
   chunkBytes: 256 * 1024,
   flushMs: 100,
   /** Leaves room for the message that the log was truncated. */
-  bytes: v2.RUN_LOG_BYTES_MAX - 1_024,
+  bytes: RUN_LOG_BYTES_MAX - 1_024,
 } as const
 
 /**
