@@ -23,7 +23,8 @@ const library = true
 export const areas = {
   contract: {
     folder: 'packages/contract/src',
-    doors: ['index.ts', 'v1/index.ts', 'v2/index.ts'],
+    // Constants have a door of their own, because the others load all schemas.
+    doors: ['index.ts', 'constants.ts', 'v1/index.ts', 'v2/index.ts'],
     packages: ['typebox'],
   },
   sdk: { folder: 'packages/sdk/src', may: ['contract'] },
@@ -225,6 +226,8 @@ export const areas = {
   },
   agent: {
     folder: `${reeve}/agent`,
+    // The runner of a phase unpacks archives, and must not load the agent for it.
+    doors: ['index.ts', 'artifact/index.ts'],
     // Templates are rendered on threads of their own (decision 0065).
     may: ['model', 'go-template', 'sdk', 'contract', 'threads', 'compat'],
     // Requests for objects of buckets are signed (decision 0093), and zip files are untrusted input

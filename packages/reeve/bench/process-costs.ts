@@ -25,6 +25,19 @@ export async function readCpuSeconds(path: string): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
+/**
+ * CPU time of all tasks on this machine, ended ones included, from the control group that contains
+ * those of the tasks; undefined if the machine has none.
+ */
+export async function tasksCpuSeconds(): Promise<number | undefined> {
+  const read = (path: string) => readFile(path, 'utf8').catch(() => undefined)
+  const nanoseconds = await read('/sys/fs/cgroup/cpuacct/reeve/cpuacct.usage')
+  if (nanoseconds !== undefined) return Number(nanoseconds) / 1e9
+  const statistics = await read('/sys/fs/cgroup/reeve/cpu.stat')
+  const [, microseconds] = /^usage_usec (\d+)/m.exec(statistics ?? '') ?? []
+  return microseconds === undefined ? undefined : Number(microseconds) / 1e6
+}
+
 /** Processor time of all threads of a process, to the nanosecond of the kernel's accounting. */
 export async function cpuMicroseconds(pid: number): Promise<number> {
   let sum = 0

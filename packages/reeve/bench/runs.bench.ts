@@ -13,6 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { aTar } from '../test/build/archive.ts'
 import { fixed, isQuick, printTable, summary, whole } from './measure.ts'
+import { readCpuSeconds, tasksCpuSeconds } from './process-costs.ts'
 import { startProgram, type RunningProgram } from './program.ts'
 
 const WORKSPACES = isQuick ? 10 : 200
@@ -136,10 +137,16 @@ async function report(
   // A node that is idle: what a person waits for who plans alone.
   const alone: number[] = []
   for (let turn = 0; turn < 5; turn++) alone.push(await firstLineMs(program, api, await first()))
+  const before = await cpuOf(program)
   const startMs = performance.now()
   const runs = await Promise.all(ready.map((queue) => queue()))
   const ends = await followAll(api, runs)
   const lastMs = Math.max(...ends.map(({ endedMs }) => endedMs)) - startMs
+  const after = await cpuOf(program)
+  const perRun = (name: keyof CpuSeconds): string => {
+    const [from, to] = [before[name], after[name]]
+    return from === undefined || to === undefined ? 'unknown' : fixed((to - from) / WORKSPACES)
+  }
   const lost = ends.filter(({ status }) => status !== 'planned_and_finished').length
   process.stdout.write(`${WORKSPACES} workspaces of one organization, limit ${LIMIT}, one node\n`)
   const { p50, max } = summary(alone, 1)
@@ -150,9 +157,23 @@ async function report(
       ['all runs, s', fixed(lastMs / 1_000)],
       ['request to first log line alone, p50 ms', whole(p50)],
       ['request to first log line alone, max ms', whole(max)],
+      ['CPU of server and agent per run, s', perRun('program')],
+      ['CPU of the job per run (runner and tool), s', perRun('tasks')],
       ['runs that did not end well', whole(lost)],
     ],
   )
+}
+
+interface CpuSeconds {
+  /** Server and agent, which are one process. */
+  readonly program: number
+  /** Runner and tool, with all other tasks on this machine; undefined without control groups. */
+  readonly tasks: number | undefined
+}
+
+async function cpuOf({ pid }: RunningProgram): Promise<CpuSeconds> {
+  const program = await readCpuSeconds(`/proc/${pid}/stat`)
+  return { program, tasks: await tasksCpuSeconds() }
 }
 
 /** Time from the request to the first bytes of the log after its mark. */

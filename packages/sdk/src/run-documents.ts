@@ -20,6 +20,8 @@ export type PlannedAction =
 export interface PlannedChange {
   /** Address of the resource, or name of the output. */
   readonly name: string
+  /** Address of the module of a resource, such as `module.cdn`; empty for the root module. */
+  readonly module: string
   readonly action: PlannedAction
   readonly isImported: boolean
   readonly attributes: readonly PlannedAttribute[]
@@ -49,7 +51,7 @@ export function readPlanChanges(plan: PlainObject): PlanChanges {
 
 function resourceChange(resource: PlainObject): readonly PlannedChange[] {
   const change = changeOf(textAt(resource, 'address'), objectAt(resource, 'change'))
-  return change === undefined ? [] : [change]
+  return change === undefined ? [] : [{ ...change, module: textAt(resource, 'module_address') }]
 }
 
 const ACTIONS: Readonly<Record<string, PlannedAction>> = {
@@ -67,7 +69,7 @@ function changeOf(name: string, change: PlainObject): PlannedChange | undefined 
   const isImported = isPlainObject(change['importing'])
   const action = ACTIONS[actions] ?? (isImported ? 'import' : undefined)
   if (action === undefined) return undefined
-  return { name, action, isImported, attributes: attributesOf(change), text: '' }
+  return { name, module: '', action, isImported, attributes: attributesOf(change), text: '' }
 }
 
 /** The two sides of a change, or of one attribute in it. */
@@ -101,7 +103,8 @@ function attributesOf(change: PlainObject): readonly PlannedAttribute[] {
       isSensitive: sensitive.some((marks) => isMarked(marks[name])),
     }
     const isEqual = JSON.stringify(sides.before) === JSON.stringify(sides.after)
-    if (isEqual && !sides.isUnknown && !sides.isSensitive) return []
+    const isAbsent = (sides.before ?? null) === null && (sides.after ?? null) === null
+    if ((isEqual || isAbsent) && !sides.isUnknown && !sides.isSensitive) return []
     return [{ name, text: formatSides(sides) }]
   })
 }

@@ -32,6 +32,8 @@ function flags(names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, true]))
 }
 
+const related = (path: string) => ({ links: { related: `/api/v2/${path}` } })
+
 const project = {
   id: `prj-${suffix}`,
   type: 'projects',
@@ -46,14 +48,9 @@ const project = {
     permissions: flags(PROJECT_PERMISSIONS),
   },
   relationships: {
-    organization: {
-      data: { id: 'acme', type: 'organizations' },
-      links: { related: '/api/v2/organizations/acme' },
-    },
-    'tag-bindings': { links: { related: `/api/v2/projects/prj-${suffix}/tag-bindings` } },
-    'effective-tag-bindings': {
-      links: { related: `/api/v2/projects/prj-${suffix}/effective-tag-bindings` },
-    },
+    organization: { data: { id: 'acme', type: 'organizations' }, ...related('organizations/acme') },
+    'tag-bindings': related(`projects/prj-${suffix}/tag-bindings`),
+    'effective-tag-bindings': related(`projects/prj-${suffix}/effective-tag-bindings`),
   },
   links: { self: `/api/v2/projects/prj-${suffix}` },
 }
@@ -127,6 +124,8 @@ const workspace = {
     'structured-run-output-enabled': true,
     'drift-check-interval': null,
     'drift-status': null,
+    'global-remote-state': false,
+    'project-remote-state': true,
     'tag-names': ['core'],
     'setting-overwrites': { 'execution-mode': false },
     actions: { 'is-destroyable': true },
@@ -138,11 +137,12 @@ const workspace = {
     'current-run': { data: null },
     'latest-run': { data: { id: `run-${suffix}`, type: 'runs' } },
     'locked-by': { data: { id: `user-${suffix}`, type: 'users' } },
-    'tag-bindings': { links: { related: `/api/v2/workspaces/ws-${suffix}/tag-bindings` } },
+    'tag-bindings': related(`workspaces/ws-${suffix}/tag-bindings`),
     'effective-tag-bindings': {
-      links: { related: `/api/v2/workspaces/ws-${suffix}/effective-tag-bindings` },
+      ...related(`workspaces/ws-${suffix}/effective-tag-bindings`),
       data: [{ id: suffix, type: 'effective-tag-bindings' }],
     },
+    'remote-state-consumers': related(`workspaces/ws-${suffix}/remote-state-consumers`),
   },
   links: { self: '/api/v2/organizations/acme/workspaces/payments-prod' },
 }
@@ -162,9 +162,7 @@ const team = {
     organization: { data: { id: 'acme', type: 'organizations' } },
     users: { data: [{ id: `user-${suffix}`, type: 'users' }] },
     'organization-memberships': { data: [] },
-    'authentication-token': {
-      links: { related: `/api/v2/teams/team-${suffix}/authentication-token` },
-    },
+    'authentication-token': related(`teams/team-${suffix}/authentication-token`),
   },
   links: { self: `/api/v2/teams/team-${suffix}` },
 }

@@ -117,6 +117,9 @@ export const NOTIFICATION_CONFIGURATIONS_MAX = 20
 /** Sources of one workspace, and workspaces that one source triggers. */
 export const RUN_TRIGGERS_MAX = 20
 
+/** Workspaces that a workspace names as readers of its outputs; the list is part of its row. */
+export const REMOTE_STATE_CONSUMERS_MAX = 200
+
 /**
  * Configuration versions of one workspace that are kept; the oldest that no run references are
  * deleted first.

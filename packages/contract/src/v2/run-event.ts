@@ -4,7 +4,10 @@ import { read, routes } from './define.ts'
 /** Something that happened to a run, in the order in which it happened. */
 export const RunEvent = t.ResourceOf('RunEvent', 'run-events', {
   attributes: t.Object({
-    action: t.String({ description: '`created`, or the status that the run entered.' }),
+    action: t.String({
+      description:
+        '`created`, the status that the run entered, or `ignored_policy_sets`: a warning.',
+    }),
     description: t.Nullable(t.String()),
     'created-at': t.Timestamp(),
   }),

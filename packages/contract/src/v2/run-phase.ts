@@ -51,6 +51,10 @@ export const PhaseDocument = t.Named('PhaseDocument', {
   refresh: t.Boolean(),
   refreshOnly: t.Boolean(),
   allowConfigGeneration: t.Boolean(),
+  // Absent if the server is of an earlier version than the runner.
+  host: t.Optional(
+    t.Nullable(t.String({ description: 'Host name and port by which clients know the server.' })),
+  ),
   targets: t.Array(t.String()),
   replacements: t.Array(t.String()),
   variables: t.Array(PhaseVariable),
@@ -106,6 +110,15 @@ export const runPhaseRoutes = routes('Run phases', {
       'Store the state that an apply has reached. The same serial and bytes are stored once.',
     ...t.storesBinary(t.RUN_STATE_BYTES_MAX),
     errors: { 404: gone, 409: 'The state does not follow the current one.' },
+    needs,
+  }),
+  readRemoteState: read('/run-phases/:phase_id/remote-states/:workspace_name', {
+    summary: 'Download the outputs of another workspace, as a state without resources.',
+    answers: {
+      200: t.binaryResponse('The outputs, sensitive ones included.'),
+      204: t.emptyResponse('The workspace has no state.'),
+    },
+    errors: { 403: 'The workspace does not exist, or does not share its outputs.', 404: gone },
     needs,
   }),
   readPhaseFile: read('/run-phases/:phase_id/files/:file_name', {

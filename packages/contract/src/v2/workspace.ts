@@ -1,5 +1,5 @@
 import * as t from './json-api.ts'
-import { action, create, routeKind, list, read, remove, update, routes } from './define.ts'
+import { action, add, create, routeKind, list, read, remove, update, routes } from './define.ts'
 import { EXECUTION_MODES } from './organization.ts'
 import { NewTagBindings, NewTags } from './tag-binding.ts'
 
@@ -71,6 +71,12 @@ export const Workspace = t.ResourceOf('Workspace', 'workspaces', {
     'drift-status': t.Nullable(
       t.OneOf(DRIFT_STATUSES, 'Result of the latest drift check; null before the first.'),
     ),
+    'global-remote-state': t.Boolean({
+      description: 'Runs of every workspace in the organization may read the outputs.',
+    }),
+    'project-remote-state': t.Boolean({
+      description: 'Runs of the workspaces in the same project may read the outputs.',
+    }),
     'resource-count': t.Integer({ minimum: 0 }),
     'policy-check-failures': t.Integer({ minimum: 0 }),
     'run-failures': t.Integer({ minimum: 0 }),
@@ -95,6 +101,7 @@ export const Workspace = t.ResourceOf('Workspace', 'workspaces', {
     'locked-by': t.Object({ data: t.Nullable(t.AnyIdentifier(['users', 'teams', 'runs'])) }),
     'tag-bindings': t.LinkedOnly(),
     'effective-tag-bindings': t.Linked('effective-tag-bindings'),
+    'remote-state-consumers': t.LinkedOnly(),
   }),
   // The path by name, which is the one that people read.
   links: t.SelfLink(),
@@ -119,6 +126,8 @@ const writable = {
   'auto-destroy-activity-duration': t.Optional(t.Nullable(t.AutoDestroyDuration())),
   'inherits-project-auto-destroy': t.Optional(t.Boolean()),
   'drift-check-interval': t.Optional(t.Nullable(t.AutoDestroyDuration())),
+  'global-remote-state': t.Optional(t.Boolean()),
+  'project-remote-state': t.Optional(t.Boolean()),
   'working-directory': line,
   'tool-version': line,
 }
@@ -167,6 +176,11 @@ export const WorkspaceLockRequest = t.Named('WorkspaceLockRequest', {
   ),
 })
 
+/** The workspaces whose runs may read the outputs; an empty list removes all. */
+export const RemoteStateConsumersRequest = t.Named('RemoteStateConsumersRequest', {
+  data: t.Array(t.Identifier('workspaces'), { maxItems: t.REMOTE_STATE_CONSUMERS_MAX }),
+})
+
 const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'
 const reads = {
   query: { ...t.includeQuery(WORKSPACE_INCLUDES), ...t.fieldsQuery('workspaces') },
@@ -186,6 +200,36 @@ const deletesByForce = {
   needs: 'Owners, or permission to delete where the organization allows force-delete.',
 } as const
 
+const CONSUMERS = '/workspaces/:workspace_id/relationships/remote-state-consumers'
+
+const changesConsumers = {
+  body: RemoteStateConsumersRequest,
+  errors: { 422: 'A workspace does not exist, or there would be too many.' },
+  needs: 'Permission to update the workspace.',
+} as const
+
+const remoteStateRoutes = routes('Workspaces', {
+  listRemoteStateConsumers: list(CONSUMERS, {
+    summary: 'List the workspaces whose runs may read the outputs of this one, by name.',
+    returns: Workspace,
+    result: 'Those that the caller may read; without workspaces that share by project or globally.',
+    needs: 'Read access to the workspace.',
+  }),
+  addRemoteStateConsumers: add(CONSUMERS, {
+    summary: 'Let the runs of workspaces read the outputs of this one.',
+    ...changesConsumers,
+  }),
+  replaceRemoteStateConsumers: update(CONSUMERS, {
+    summary: 'Replace the workspaces whose runs may read the outputs of this one.',
+    answers: { 204: t.emptyResponse('Replaced.') },
+    ...changesConsumers,
+  }),
+  removeRemoteStateConsumers: remove(CONSUMERS, {
+    summary: 'Stop sharing the outputs with workspaces.',
+    ...changesConsumers,
+  }),
+})
+
 const safeDelete = routeKind({ method: 'POST', status: 204, result: 'Deleted.', query: {} })
 
 const deletesSafely = {
@@ -194,7 +238,7 @@ const deletesSafely = {
   needs: 'Permission to delete the workspace.',
 } as const
 
-export const workspaceRoutes = routes('Workspaces', {
+const ownRoutes = routes('Workspaces', {
   listWorkspaces: list('/organizations/:organization_name/workspaces', {
     summary: 'List the workspaces of an organization that the caller may read.',
     query: {
@@ -281,3 +325,5 @@ export const workspaceRoutes = routes('Workspaces', {
     needs: 'Admin access to the workspace.',
   }),
 })
+
+export const workspaceRoutes = { ...ownRoutes, ...remoteStateRoutes }

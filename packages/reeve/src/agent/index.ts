@@ -1,6 +1,4 @@
 export { unbracketHost, newPolicyLookup, requireAllowedAddress } from './artifact/address-policy.ts'
-export { readTar } from './artifact/archives.ts'
-export { unpack, UnpackBudget } from './artifact/unpack.ts'
 export { isReachable, websocketDialer } from './websocket-dialer.ts'
 export {
   DRIVER_UNAVAILABLE,

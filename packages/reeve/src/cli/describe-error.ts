@@ -134,6 +134,8 @@ function hintFor(error: ApiError, settings: ConnectionSettings, context: ErrorCo
     case 404:
       return notFoundHint(error, settings)
     case 409:
+      // A conflict of /v2 states its reason.
+      if (code === 'conflict') return ''
       return 'It was modified in the meantime. Check it and retry.'
     default:
       return ''

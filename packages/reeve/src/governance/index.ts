@@ -220,6 +220,13 @@ export {
 } from './workspaces/find-workspace.ts'
 export { listWorkspaces, summarizeRuns, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
 export {
+  changeRemoteStateConsumers,
+  listRemoteStateConsumers,
+  readRemoteState,
+  remoteStateSharing,
+  type RemoteStateConsumersChange,
+} from './workspaces/remote-state.ts'
+export {
   findWorkspaceToLock,
   forceUnlockWorkspace,
   lockWorkspace,

@@ -52,6 +52,11 @@ async function run(args: readonly string[]): Promise<number> {
     const { restartForSmallMemory } = await import('./small-memory.ts')
     restartForSmallMemory()
   }
+  // Jobs start it for every plan and apply: it loads no commands.
+  if (command === 'run-phase' && rest.length === 0) {
+    const { runPhaseOfEnvironment } = await import('./run-phase.ts')
+    return await runPhaseOfEnvironment((text) => void process.stderr.write(text))
+  }
   const { runCommandLine } = await import('./commands.ts')
   return await runCommandLine(args)
 }

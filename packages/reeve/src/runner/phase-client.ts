@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { v2 } from '@reeve/contract'
+import { RUN_LOG_BYTES_MAX } from '@reeve/contract/constants'
 import { Fault } from '@reeve/kit/fault.ts'
 
 interface PhaseAddress {
@@ -67,6 +68,21 @@ export class PhaseClient {
     const bytes = Buffer.from(JSON.stringify(body))
     const response = await this.send({ ...request, body: bytes, type: 'application/json' })
     return response === undefined ? undefined : JSON.parse(response.toString('utf8'))
+  }
+
+  /** Passes a request on to the server as it is, and its response back. */
+  async forward(from: IncomingMessage, to: ServerResponse): Promise<void> {
+    const { address, authorities } = this.#address
+    const url = new URL(from.url ?? '/', address)
+    const secure = authorities === '' ? {} : tlsOptions(authorities)
+    const headers = { ...from.headers, host: url.host }
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const request = send(url, { method: from.method, headers, ...secure })
+    from.pipe(request)
+    // The arguments of the event `response` are typed as any[].
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    to.writeHead(response.statusCode ?? 502, response.headers)
+    response.pipe(to)
   }
 
   #sendOnce({ method, path, type = OCTETS, body }: PhaseRequest): Promise<PhaseResponse> {
@@ -136,7 +152,7 @@ export const RUN_LOG_LIMITS = {
   chunkBytes: 256 * 1024,
   flushMs: 100,
   /** Leaves room for the message that the log was truncated. */
-  bytes: v2.RUN_LOG_BYTES_MAX - 1_024,
+  bytes: RUN_LOG_BYTES_MAX - 1_024,
 } as const
 
 /**

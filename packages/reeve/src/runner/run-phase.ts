@@ -12,6 +12,7 @@ import {
   type RunnerSettings,
 } from './phases.ts'
 import { PhaseClient, PHASE_OVER } from './phase-client.ts'
+import { type GatewayInput, RemoteStateGateway } from './remote-state-gateway.ts'
 import { Tool } from './tool.ts'
 
 const EXIT_FAILURE = 1
@@ -29,7 +30,8 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
     { method: 'POST', path: '/start' },
     { ticket, token },
   )) as v2.PhaseDocument
-  const phase = await createPhaseContext(settings, { document, client, tool })
+  const gateway = new RemoteStateGateway({ client, ...gatewayHosts(settings, document) })
+  const phase = await createPhaseContext(settings, { document, client, tool }, gateway)
   const control = new AbortController()
   const watching = watchCancellation(phase, control.signal)
   try {
@@ -44,6 +46,7 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
   } finally {
     control.abort()
     await watching
+    gateway.close()
     // The directory of the configuration contains the state, and the directory of secrets the
     // variables.
     for (const path of [phase.directory, settings.secretsDirectory])
@@ -56,12 +59,14 @@ type PhaseConnection = Pick<PhaseContext, 'document' | 'client' | 'tool'>
 async function createPhaseContext(
   settings: RunnerSettings,
   connection: PhaseConnection,
+  gateway: RemoteStateGateway,
 ): Promise<PhaseContext> {
   const { document, client } = connection
   const home = join(settings.taskDirectory, 'home')
   await mkdir(home, { recursive: true, mode: 0o700 })
   const configFile = join(settings.secretsDirectory, 'tool.rc')
-  await writeFile(configFile, 'disable_checkpoint = true\n', { mode: 0o600 })
+  const toolSettings = `disable_checkpoint = true\n${await gateway.start()}`
+  await writeFile(configFile, toolSettings, { mode: 0o600 })
   const secrets = document.variables.filter(({ sensitive }) => sensitive)
   const masking = new SecretMasker(secrets.map(({ value }) => value))
   return {
@@ -72,6 +77,17 @@ async function createPhaseContext(
     directory: join(settings.taskDirectory, 'configuration'),
   }
 }
+
+function gatewayHosts(
+  { address }: RunnerSettings,
+  { organization, host }: v2.PhaseDocument,
+): Omit<GatewayInput, 'client'> {
+  const hosts = new Set([new URL(address).host, ...(host ? [host] : [])])
+  return { organization, hosts: [...hosts].filter((name) => HOST_NAME.test(name)) }
+}
+
+/** The tool rejects its settings as a whole if they contain another host, such as `[::1]`. */
+const HOST_NAME = /^[\w.-]+(?::\d+)?$/
 
 async function executePhase(phase: PhaseContext): Promise<PhaseResult> {
   const { document, log } = phase

@@ -47,6 +47,26 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     assert.equal(await interval(), '12h')
   })
 
+  await t.test('workspace --share-outputs, --state-consumer: whose runs read outputs', async () => {
+    await reeve.ok('workspace create network')
+    const shared = /\nOutputs shared with += its project, watched\n/
+    const update = 'workspace update network'
+    assert.match(
+      await reeve.ok(`${update} --share-outputs project --state-consumer watched`),
+      shared,
+    )
+    assert.match(await reeve.ok(`${update} --description Net`), shared)
+    assert.match(
+      await reeve.ok(`${update} --share-outputs organization`),
+      /\nOutputs shared with += the organization\n/,
+    )
+    await reeve.ok([...update.split(' '), '--share-outputs', 'none', '--state-consumer', ''])
+    assert.equal((await reeve.ok('workspace show network')).includes('shared with'), false)
+    const { code, err } = await reeve.run(`${update} --share-outputs everyone`)
+    assert.equal(code, 2)
+    assert.match(err, /none, project or organization, not "everyone"/)
+  })
+
   await t.test('policy-set --overridable, --no-overridable: say who decides', async () => {
     const isOverridable = async () =>
       (await attributesOf(reeve, 'policy-set show strict'))['overridable']
@@ -75,7 +95,7 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     await reeve.ok('workspace create api')
     const { code, err } = await reeve.run('run create api plan.json --plan-only')
     assert.equal(code, EXIT_CODES.ok, err)
-    const [, id = ''] = /Run (run-\w+) is made/.exec(err) ?? []
+    const [, id = ''] = /Run (run-\w+) is created/.exec(err) ?? []
     assert.equal((await attributesOf(reeve, `run show ${id}`))['plan-only'], true)
     const applied = await reeve.run(`run apply ${id}`)
     assert.equal(applied.code, EXIT_CODES.conflict, applied.err)
@@ -85,7 +105,7 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     assert.match(unapplied.err, /has no log of an apply\.\n/)
     const mistaken = await reeve.run(`run log ${id} --phase init`)
     assert.equal(mistaken.code, EXIT_CODES.usage)
-    assert.match(mistaken.err, /"init" is no phase: it is plan or apply/)
+    assert.match(mistaken.err, /--phase is plan or apply, not "init"/)
   })
 
   await t.test('policy try --param: as a parameter of a set would be', async () => {

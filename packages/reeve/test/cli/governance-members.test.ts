@@ -75,7 +75,7 @@ test('governance commands: members, versions and decisions', async (t) => {
     await reeve.file('plan.json', PLAN)
     const { code, err } = await reeve.run('run create api plan.json --message first')
     assert.equal(code, 0, err)
-    const id = /Run (run-\w+) is made/.exec(err)?.[1] ?? ''
+    const id = /Run (run-\w+) is created/.exec(err)?.[1] ?? ''
     assert.match(await reeve.ok(['run', 'show', id]), new RegExp(`ID\\s+= ${id}`))
     const discarded = await reeve.ok(['run', 'discard', id, '--comment', 'not now'])
     assert.match(discarded, /Status\s+= discarded/)

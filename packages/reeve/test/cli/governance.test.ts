@@ -80,7 +80,7 @@ test('governance commands', async (t) => {
     assert.equal((await reeve.run('workspace lock api')).code, 7)
     assert.match(await reeve.ok('workspace unlock api'), /Locked\s+= no/)
     assert.match(await reeve.ok('workspace list --project payments'), /\napi {2}/)
-    assert.match(await reeve.ok('workspace update api --auto-apply'), /by itself\s+= yes/)
+    assert.match(await reeve.ok('workspace update api --auto-apply'), /Auto-apply\s+= yes/)
     await reeve.ok('workspace update api --no-auto-apply')
   })
 
@@ -197,7 +197,7 @@ test('governance commands', async (t) => {
     const created = await reeve.run('run create api plan.json --message first')
     assert.equal(created.code, 8, created.err)
     assert.match(created.out, /Message\s+= first[^]*bucket\.logs is not encrypted/)
-    const [, id = ''] = /Run (run-\w+) is made/.exec(created.err) ?? []
+    const [, id = ''] = /Run (run-\w+) is created/.exec(created.err) ?? []
     assert.match(await reeve.ok('run list api'), new RegExp(`${id}\\s+\\w+`))
     await reeve.ok(['run', 'override', id, '--comment', 'known'])
     assert.equal((await reeve.run(['run', 'override', id])).code, 1)
@@ -207,7 +207,7 @@ test('governance commands', async (t) => {
     assert.equal(refused.code, 1)
     assert.match(
       refused.err,
-      /Its plan is refused, and run run-\w+ is canceled\.\nreeve run create: The plan must have/,
+      /The plan was rejected, and run run-\w+ is canceled\.\nreeve run create: The plan must have/,
     )
     assert.doesNotMatch(await reeve.ok('run list api'), /pending/)
     await reeve.file('bad.json', '{')

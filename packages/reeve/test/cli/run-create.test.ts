@@ -37,7 +37,7 @@ test('run create: a run stays when a busy server did not take its plan', async (
     environment: { REEVE_ADDR: address, REEVE_TOKEN: token.trim() },
   })
   assert.equal(code, EXIT_CODES.failed)
-  assert.match(err, /Its plan may not have arrived\. "reeve run show run-\w+" tells/)
-  assert.doesNotMatch(err, /refused|canceled/)
+  assert.match(err, /upload of the plan may have failed\. "reeve run show run-\w+" shows/)
+  assert.doesNotMatch(err, /rejected|canceled/)
   assert.match(await reeve.ok('run list api'), /run-\w+ +pending/)
 })

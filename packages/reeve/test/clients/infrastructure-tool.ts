@@ -56,12 +56,26 @@ export interface ToolDirectory {
     environment: Readonly<Record<string, string>>,
     ...args: readonly string[]
   ): Promise<ToolOutcome>
+  /** Runs a command that asks, with the answers as its standard input. */
+  answer(call: AnsweredCall): Promise<ToolOutcome>
+}
+
+export interface AnsweredCall {
+  readonly args: readonly string[]
+  /** One for each prompt. */
+  readonly answers: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
 }
 
 const RUN_MS_MAX = 60_000
+/** Large states are printed. */
+const OUTPUT_BYTES_MAX = 128 * 1024 * 1024
 
 /** A server with TLS, as the tool needs it, and an organization `acme` with local execution. */
-export async function aToolWorld(t: TestContext): Promise<ToolWorld> {
+export async function aToolWorld(
+  t: TestContext,
+  serverEnvironment: Readonly<Record<string, string>> = {},
+): Promise<ToolWorld> {
   const folder = await temporaryDirectory(t)
   const port = await freePort()
   const { certFile, keyFile } = certificateFiles('server')
@@ -72,6 +86,7 @@ export async function aToolWorld(t: TestContext): Promise<ToolWorld> {
       REEVE_TLS_CERT_FILE: certFile,
       REEVE_TLS_KEY_FILE: keyFile,
       XDG_CONFIG_HOME: join(folder, '.config'),
+      ...serverEnvironment,
     },
   })
   const address = `https://localhost:${port}`
@@ -108,7 +123,13 @@ export async function aToolWorld(t: TestContext): Promise<ToolWorld> {
       const environment = await toolEnvironment({ folder, host, root })
       const runWith: ToolDirectory['runWith'] = (more, ...args) =>
         runTool(path, { ...environment, ...more }, args)
-      return { path, runWith, run: (...args) => runWith({}, ...args) }
+      return {
+        path,
+        runWith,
+        run: (...args) => runWith({}, ...args),
+        answer: ({ args, answers, environment: more }) =>
+          runTool(path, { ...environment, TF_INPUT: '1', ...more }, args, answers),
+      }
     },
   }
 }
@@ -149,13 +170,26 @@ function runTool(
   cwd: string,
   env: Readonly<Record<string, string>>,
   args: readonly string[],
+  answers: readonly string[] = [],
 ): Promise<ToolOutcome> {
   return new Promise((resolve, reject) => {
     if (TOOL === undefined) return reject(new Error('the tool is not installed'))
-    const options = { cwd, env, timeout: RUN_MS_MAX, killSignal: 'SIGKILL' } as const
-    execFile(TOOL, [...args], options, (error, stdout, stderr) => {
+    const options = {
+      cwd,
+      env,
+      timeout: RUN_MS_MAX,
+      killSignal: 'SIGKILL',
+      maxBuffer: OUTPUT_BYTES_MAX,
+    } as const
+    const child = execFile(TOOL, [...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : error.code
       resolve({ code: typeof code === 'number' ? code : 1, output: stdout + stderr })
+    })
+    const remaining = [...answers]
+    if (remaining.length === 0) child.stdin?.end()
+    child.stdout?.on('data', (text: string) => {
+      // Answers that are sent before their prompt are lost.
+      if (text.includes('Enter a value:')) child.stdin?.write(`${remaining.shift() ?? ''}\n`)
     })
   })
 }

@@ -16,10 +16,13 @@ describe('applies of the real command-line tool', { skip: SKIPPED }, () => {
     await Promise.all([
       t.test('C40 C54 C56 C57 the queue, and ways out of it', () => waitInQueue(world)),
       t.test('C48 saved plans', () => useSavedPlans(world)),
+      t.test('C86 a saved plan whose state has changed since', () => refuseStalePlan(world)),
       t.test('C50 C53 approved elsewhere', () => approveElsewhere(world)),
       t.test('C51 C52 an error keeps what was done', () => keepPartialState(world)),
       t.test('C88 sensitive values', () => hideSecrets(world)),
       t.test('C61 C62 opa policies', () => evaluateOpa(world)),
+      t.test('C66 warnings of the run', () => warnOfEmptySet(world)),
+      t.test('C79 outputs of another workspace', () => readRemoteState(world)),
       t.test('C63 no override without the right to it', () => refuseOverride(world)),
     ])
   })
@@ -91,6 +94,22 @@ async function useSavedPlans(world: RunWorld): Promise<void> {
   const foreign = await other.run('apply', '-no-color', 'one')
   assert.equal(foreign.code, 1)
   assert.match(foreign.output, /workspace/i)
+}
+
+/** A state that was pushed after the plan makes it stale: nothing is applied. */
+async function refuseStalePlan(world: RunWorld): Promise<void> {
+  const directory = await world.initialized('stale', HELLO)
+  const planned = await directory.run('plan', '-no-color', '-out=old')
+  assert.equal(planned.code, 0, planned.output)
+  const imported = await directory.run('import', '-no-color', 'terraform_data.x', 'the-id')
+  assert.equal(imported.code, 0, imported.output)
+  const { code, output } = await directory.run('apply', '-no-color', 'old')
+  assert.equal(code, 1, output)
+  assert.match(output, /Saved plan is stale/)
+  const shown = await directory.run('state', 'show', '-no-color', 'terraform_data.x')
+  assert.match(shown.output, /"the-id"/)
+  const { json: workspace } = await world.api('GET', '/organizations/acme/workspaces/stale')
+  assert.equal(workspace.data.attributes['locked'], false)
 }
 
 /** A question that somebody else answers ends, and the apply is followed. */
@@ -289,4 +308,65 @@ async function refuseOverride(world: RunWorld): Promise<void> {
   await world.api('POST', `/runs/${run?.id}/actions/discard`)
   const overridden = await owner.run(...APPLY)
   assert.equal(overridden.code, 0, overridden.output)
+}
+
+/** A policy set that checks nothing is named before the plan. */
+async function warnOfEmptySet(world: RunWorld): Promise<void> {
+  const directory = await world.initialized('warned', HELLO)
+  const { json } = await world.api('GET', '/organizations/acme/workspaces/warned')
+  const relationships = { workspaces: { data: [{ type: 'workspaces', id: json.data.id }] } }
+  const set = { type: 'policy-sets', attributes: { name: 'empty', kind: 'opa' }, relationships }
+  const created = await world.api('POST', '/organizations/acme/policy-sets', { data: set })
+  assert.equal(created.status, 201)
+  const { code, output } = await directory.run('plan', '-no-color')
+  assert.equal(code, 0, output)
+  assert.match(output, /Warning: Policy set empty has no policies/)
+}
+
+const SHARED = `
+output "subnet" { value = "subnet-17" }
+output "password" {
+  value     = "s3cret-of-another-workspace"
+  sensitive = true
+}
+`
+
+function reading(host: string): string {
+  return `
+data "terraform_remote_state" "network" {
+  backend = "remote"
+  config = {
+    hostname     = "${host}"
+    organization = "acme"
+    workspaces   = { name = "network" }
+  }
+}
+resource "terraform_data" "x" { input = data.terraform_remote_state.network.outputs.subnet }
+output "subnet" { value = terraform_data.x.output }
+output "length" { value = nonsensitive(length(data.terraform_remote_state.network.outputs.password)) }
+`
+}
+
+/** Runs read the outputs of workspaces that share them, also when they apply. */
+async function readRemoteState(world: RunWorld): Promise<void> {
+  const network = await world.initialized('network', SHARED)
+  const shared = await network.run(...APPLY)
+  assert.equal(shared.code, 0, shared.output)
+  const reader = await world.initialized('reader', reading(world.host))
+  const refused = await reader.run('plan', '-no-color')
+  assert.equal(refused.code, 1, refused.output)
+  assert.match(
+    refused.output.replaceAll(/\s*\n[│\s]*/g, ' '),
+    /does not share its outputs with workspace reader/,
+  )
+  const id = async (name: string) =>
+    (await world.api('GET', `/organizations/acme/workspaces/${name}`)).json.data.id
+  const consumers = `/workspaces/${await id('network')}/relationships/remote-state-consumers`
+  const data = [{ type: 'workspaces', id: await id('reader') }]
+  assert.equal((await world.api('POST', consumers, { data })).status, 204)
+  const applied = await reader.run(...APPLY)
+  assert.equal(applied.code, 0, applied.output)
+  assert.equal((await reader.run('output', '-raw', 'subnet')).output, 'subnet-17')
+  assert.equal((await reader.run('output', '-raw', 'length')).output, '27')
+  assert.equal(applied.output.includes('s3cret-of-another-workspace'), false)
 }

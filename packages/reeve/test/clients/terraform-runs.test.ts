@@ -61,6 +61,7 @@ describe('the real command-line tool runs here', { skip: SKIPPED }, () => {
 })
 
 async function applyAndDestroy(world: RunWorld): Promise<void> {
+  // C49
   const directory = await initialized(world, 'apply', HELLO)
   const changed = await directory.run('plan', '-no-color', '-detailed-exitcode')
   assert.equal(changed.code, 2, changed.output)
@@ -77,6 +78,7 @@ async function applyAndDestroy(world: RunWorld): Promise<void> {
 }
 
 async function approveAndDiscard(world: RunWorld): Promise<void> {
+  // C43, C44
   const directory = await initialized(world, 'approve', HELLO)
   for (const [answer, wanted] of [
     ['no', 'discarded'],
@@ -174,6 +176,7 @@ async function refreshAndImport(world: RunWorld): Promise<void> {
 
 /** The lock of a person holds the queue, and the tool names it; then the run goes on. */
 async function waitForLock(world: RunWorld): Promise<void> {
+  // C55
   const directory = await initialized(world, 'locked', HELLO)
   const { json } = await world.api('GET', '/organizations/acme/workspaces/locked')
   const path = `/workspaces/${json.data.id}/actions`
@@ -196,6 +199,7 @@ const NATIVE = 'main = rule { false }\n'
 
 /** A failed policy stops the tool; one that can be overridden waits for that. */
 async function judgeByPolicies(world: RunWorld): Promise<void> {
+  // C62, C64
   const directory = await initialized(world, 'judged', HELLO)
   const { json: workspace } = await world.api('GET', '/organizations/acme/workspaces/judged')
   const level = await addPolicy(world, workspace.data.id)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aToolWorld, SKIPPED, type ToolOutcome } from './infrastructure-tool.ts'
+import type { v2 } from '@reeve/contract'
+import { aToolWorld, SKIPPED, type ToolOutcome, type ToolWorld } from './infrastructure-tool.ts'
 
 const RESOURCES = `
 resource "terraform_data" "a" { input = "one" }
@@ -67,6 +68,7 @@ test(
     await t.test('C9 init creates the workspace', async () => {
       await ok(one.run('init'))
       assert.match(await readWorkspace(), /"name":"one"/)
+      assert.match(await readWorkspace(), /"(?:tool|terraform)-version":"\d+\.\d+\.\d+"/)
     })
 
     await t.test('C6 apply runs here and stores the state; no run is created', async () => {
@@ -163,6 +165,13 @@ test(
       await ok(placed.run('init'))
       const { json } = await world.api('GET', '/organizations/acme/projects?filter[names]=Platform')
       assert.match(JSON.stringify(json), /"name":"Platform"/)
+      // An existing workspace stays where it is.
+      const elsewhere = cloud(world.host, 'name = "placed"\n project = "Elsewhere"')
+      await writeFile(join(placed.path, 'main.tf'), elsewhere + RESOURCES)
+      await ok(placed.run('init'))
+      const path = '/organizations/acme/workspaces/placed?include=project'
+      const { json: kept } = await world.api('GET', path)
+      assert.match(JSON.stringify(kept), /"name":"Platform"/)
     })
 
     await t.test('C16 the remote backend with a prefix', async () => {
@@ -183,9 +192,121 @@ test(
       assert.match(await ok(remote.run('workspace', 'list')), /\* qa/)
     })
 
+    await t.test('C8 login asks for a token, and keeps one that the server knows', async () => {
+      const empty = join(one.path, 'empty.tfrc')
+      await writeFile(empty, '')
+      await mkdir(join(one.path, '.terraform.d'), { recursive: true })
+      const environment = { TF_CLI_CONFIG_FILE: empty, HOME: one.path }
+      const login = (token: string) =>
+        one.answer({ args: ['login', world.host], answers: ['yes', token], environment })
+      assert.match(await failed(login('unknown')), /invalid|unauthorized/i)
+      assert.match(await ok(login(world.root)), /\/app\/settings\/tokens\?source=terraform-login/)
+      const kept = await readFile(join(one.path, '.terraform.d/credentials.tfrc.json'), 'utf8')
+      assert.equal(kept.includes(world.root), true)
+    })
+
+    await t.test('C10 a version that cannot be set is a notice', async () => {
+      const token = await createOnlyToken(world)
+      const file = join(one.path, 'create-only.tfrc')
+      await writeFile(file, `credentials "${world.host}" { token = "${token}" }\n`)
+      const limited = await world.directory('limited', {
+        'main.tf': cloud(world.host, 'name = "limited"\n project = "Limited"') + RESOURCES,
+      })
+      const output = await ok(limited.runWith({ TF_CLI_CONFIG_FILE: file }, 'init'))
+      assert.match(output, /not\s+available|unavailable/i)
+    })
+
+    await t.test('C19 a list of more than one page', async () => {
+      const names = Array.from({ length: 23 }, (_, at) => `page-${String(at).padStart(2, '0')}`)
+      for (const name of names) await newWorkspace(name, { tags: { data: [flatTag('paged')] } })
+      const paged = await world.directory('paged', {
+        'main.tf': cloud(world.host, 'tags = ["paged"]') + RESOURCES,
+      })
+      const selected = { TF_WORKSPACE: names[0] ?? '' }
+      await ok(paged.runWith(selected, 'init'))
+      const listed = await ok(paged.runWith(selected, 'workspace', 'list'))
+      assert.deepEqual(listed.match(/page-\d\d/g), names)
+    })
+
+    await t.test('C78 a state of 60 MB', async () => {
+      const large = await world.directory('large', {
+        'main.tf': cloud(world.host, 'name = "large"') + RESOURCES,
+      })
+      await ok(large.run('init'))
+      await writeFile(join(large.path, 'large.tfstate'), largeState())
+      await ok(large.run('state', 'push', 'large.tfstate'))
+      const { code, output } = await large.run('state', 'pull')
+      assert.equal(code, 0)
+      assert.ok(output.length > LARGE_STATE_BYTES)
+      assert.equal(output.includes('"name": "large-60"'), true)
+    })
+
     await t.test('destroy leaves an empty state', async () => {
       assert.match(await ok(one.run('destroy', '-auto-approve')), /destroyed/)
       assert.match(await readWorkspace(), /"resource-count":0/)
     })
   },
 )
+
+test('C2 the tool names the host that offers no such service', { skip: SKIPPED }, async (t) => {
+  const world = await aToolWorld(t, { REEVE_COMPATIBILITY: 'false' })
+  const one = await world.directory('one', { 'main.tf': cloud(world.host, 'name = "one"') })
+  const output = await failed(one.run('init'))
+  assert.match(output, /does not (?:provide|support|offer)/)
+  assert.equal(output.includes(world.host), true)
+})
+
+/** The token of a team that may create workspaces in the project Limited, and not update them. */
+async function createOnlyToken(world: ToolWorld): Promise<string> {
+  const post = async (path: string, data?: object): Promise<v2.Team> => {
+    const { status, json } = await world.api('POST', path, data && { data })
+    assert.equal(status, 201, JSON.stringify(json))
+    return Object(json).data
+  }
+  const team = await post('/organizations/acme/teams', {
+    type: 'teams',
+    attributes: { name: 'creators' },
+  })
+  const project = await post('/organizations/acme/projects', {
+    type: 'projects',
+    attributes: { name: 'Limited' },
+  })
+  const access = { runs: 'read', 'state-versions': 'read', variables: 'none', create: true }
+  await post('/team-projects', {
+    type: 'team-projects',
+    attributes: { access: 'custom', 'workspace-access': access },
+    relationships: {
+      team: { data: { type: 'teams', id: team.id } },
+      project: { data: { type: 'projects', id: project.id } },
+    },
+  })
+  const { attributes } = await post(`/teams/${team.id}/authentication-token`)
+  return String(Reflect.get(attributes, 'token'))
+}
+
+const LARGE_STATE_BYTES = 60 * 1024 * 1024
+
+/** A state whose resources have large values. */
+function largeState(): string {
+  const text = 'x'.repeat(1024 * 1024)
+  const resources = Array.from({ length: 61 }, (_, at) => ({
+    mode: 'managed',
+    type: 'terraform_data',
+    name: `large-${at}`,
+    provider: 'provider["terraform.io/builtin/terraform"]',
+    instances: [
+      {
+        schema_version: 0,
+        attributes: {
+          id: String(at),
+          input: { value: text, type: 'string' },
+          output: { value: '', type: 'string' },
+          triggers_replace: null,
+        },
+        sensitive_attributes: [],
+      },
+    ],
+  }))
+  const head = { version: 4, terraform_version: '1.5.0', serial: 1, lineage: 'large-lineage' }
+  return JSON.stringify({ ...head, outputs: {}, resources, check_results: null })
+}

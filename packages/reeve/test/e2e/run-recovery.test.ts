@@ -18,7 +18,7 @@ function endIfRunning(pid: number): void {
 test('recovery of runs with real processes', async (t) => {
   const world = await aRecoveryWorld(t)
 
-  await t.test('the agent is killed during a plan and during an apply', async () => {
+  await t.test('C82 the agent is killed during a plan and during an apply', async () => {
     const run = await world.planning('agent')
     await world.restartNode()
     await run.go('plan')
@@ -44,7 +44,7 @@ test('recovery of runs with real processes', async (t) => {
     }
   })
 
-  await t.test('the tool is killed during an apply', async () => {
+  await t.test('C83 the tool is killed during an apply', async () => {
     const run = await world.applying('apply-tool')
     process.kill(await run.pid('apply', 'tool'), 'SIGKILL')
     await run.untilStatus('errored')
@@ -66,7 +66,7 @@ test('recovery of runs with real processes', async (t) => {
     endIfRunning(tool)
   })
 
-  await t.test('the server is killed during a plan and during an apply', async () => {
+  await t.test('C81 the server is killed during a plan and during an apply', async () => {
     const run = await world.planning('server')
     await world.restartServer()
     await run.go('plan')
@@ -80,7 +80,7 @@ test('recovery of runs with real processes', async (t) => {
     assert.deepEqual([await run.serial(), await run.lock()], [3, UNLOCKED])
   })
 
-  await t.test('the node is lost during an apply, and returns', async () => {
+  await t.test('C84 the node is lost during an apply, and returns', async () => {
     const run = await world.applying('node')
     await world.restartServer({ REEVE_HEARTBEAT_GRACE: '1s', REEVE_FAILOVER_HEARTBEAT_TTL: '1s' })
     await world.stopNode()

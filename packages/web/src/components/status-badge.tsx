@@ -23,7 +23,7 @@ export function StatusBadge({ state, text, title }: StatusBadgeProps) {
 /** Meanings of the status colours. */
 export type Tone = 'good' | 'busy' | 'done' | 'bad' | 'warn' | 'idle'
 
-interface StatusStyle {
+export interface StatusStyle {
   readonly tone: Tone
   readonly icon: IconName
 }
@@ -70,6 +70,11 @@ const STATUS_STYLES: Readonly<Record<string, StatusStyle>> = {
   invited: { tone: 'busy', icon: 'pending' },
   confirmed: { tone: 'good', icon: 'complete' },
   planned: { tone: 'busy', icon: 'pending' },
+  plan_queued: { tone: 'busy', icon: 'pending' },
+  apply_queued: { tone: 'busy', icon: 'pending' },
+  applying: { tone: 'busy', icon: 'running' },
+  planned_and_saved: { tone: 'done', icon: 'complete' },
+  post_plan_awaiting_decision: { tone: 'warn', icon: 'warning' },
   post_plan_running: { tone: 'busy', icon: 'pending' },
   post_plan_completed: { tone: 'good', icon: 'complete' },
   policy_checking: { tone: 'busy', icon: 'pending' },

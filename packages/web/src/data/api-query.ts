@@ -39,15 +39,17 @@ export function useApiQuery<Data>(
 export function useOptionalQuery<Data>(
   key: readonly unknown[],
   call: Call<Data>,
+  options: QueryOptions = {},
 ): UseQueryResult<Data | null> {
-  return useApiQuery<Data | null>(key, async (api, signal) => {
+  const optionalCall: Call<Data | null> = async (api, signal) => {
     try {
       return await call(api, signal)
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return { data: null }
       throw error
     }
-  })
+  }
+  return useApiQuery(key, optionalCall, options)
 }
 
 type Call<Data> = (api: Api, signal: AbortSignal) => Promise<Pick<Reply<Data>, 'data'>>

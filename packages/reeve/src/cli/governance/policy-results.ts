@@ -40,7 +40,11 @@ export function formatFinding({ rule, file, line, column, message }: v2.PolicyFi
 /** Policy results of a run. */
 export interface PolicyResults {
   /** Results of native policies, as text with every rule. */
-  readonly checks: readonly { readonly status: string; readonly output: string }[]
+  readonly checks: readonly {
+    readonly status: string
+    readonly output: string
+    readonly override: v2.OverrideRecord | null
+  }[]
   /** Results of OPA policies, by policy set. */
   readonly sets: readonly v2.PolicySetVerdict[]
   readonly stages: readonly ItemOf<'listTaskStages'>[]
@@ -56,7 +60,8 @@ export async function readPolicyResults(
     const { data } = await client.v2.readPolicyCheckOutput({
       params: { policy_check_id: check.id },
     })
-    checks.push({ status: check.attributes.status, output: data ?? '' })
+    const { status, override } = check.attributes
+    checks.push({ status, output: data ?? '', override })
   }
   const stages: ItemOf<'listTaskStages'>[] = []
   for await (const stage of client.pages('listTaskStages', { params })) stages.push(stage)
@@ -72,9 +77,21 @@ export async function readPolicyResults(
   return { checks, sets, stages }
 }
 
-export function formatRunPolicyResults({ checks, sets }: PolicyResults, paint: Paint): string {
-  const texts = checks.map(({ status, output }) => `Policy check ${status}.\n${output.trimEnd()}\n`)
-  return [...texts, formatSetResults(sets, paint)].filter((text) => text !== '').join('\n')
+export function formatRunPolicyResults(results: PolicyResults, paint: Paint): string {
+  const checks = results.checks.map(({ status, output, override }) => {
+    const head = override === null ? `${status.replaceAll('_', ' ')}.` : overrideText(override)
+    return `Policy check ${head}\n${output.trimEnd()}\n`
+  })
+  const stages = results.stages.flatMap(({ attributes: { override } }) =>
+    override === null ? [] : [`Policy evaluation ${overrideText(override)}\n`],
+  )
+  return [...checks, ...stages, formatSetResults(results.sets, paint)]
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+function overrideText({ username, comment }: v2.OverrideRecord): string {
+  return `overridden by ${username}${comment === null || comment === '' ? '' : `: ${comment}`}.`
 }
 
 const EFFECT_TEXTS: Readonly<

@@ -60,6 +60,32 @@ export const runCommands: readonly CommandSpec[] = [
     load: async () => (await import('./run.ts')).runRunCreate,
   },
   {
+    path: 'run start',
+    summary: 'Plan the current configuration of a workspace, and follow the run.',
+    details:
+      'The run executes on a node. The command ends when the run has ended or needs a decision. ' +
+      'Exits with 8 if a policy blocks the run, and with 1 if it errored or was canceled.',
+    examples: [
+      { line: 'reeve run start api', says: 'the configuration that was uploaded last' },
+      { line: 'reeve run start api --destroy', says: 'plan to destroy everything' },
+      { line: 'reeve run start api --refresh-only --plan-only', says: 'show drift' },
+    ],
+    args: [WORKSPACE],
+    flags: [
+      { usage: '--message <TEXT>', help: 'description' },
+      { usage: '--plan-only', help: 'the run is never applied' },
+      { usage: '--auto-apply', help: 'confirm the run if all policies pass' },
+      { usage: '--destroy', help: 'plan to destroy all resources' },
+      { usage: '--refresh-only', help: 'plan only what changed outside of runs' },
+      { usage: '--target <ADDRESS>', help: 'only this resource', isRepeated: true },
+      { usage: '--replace <ADDRESS>', help: 'replace this resource', isRepeated: true },
+      { usage: '--detach', help: 'do not wait for the run' },
+      ORGANIZATION_FLAG,
+    ],
+    isRead: true,
+    load: async () => (await import('./run.ts')).runRunStart,
+  },
+  {
     path: 'run evaluate',
     summary: 'Evaluate the policies of a workspace against a plan without creating a run.',
     details: 'Exits with 8 if a policy would block the run.',

@@ -39,7 +39,7 @@ export async function runRunList(invocation: CommandContext): Promise<number> {
       run.attributes['created-at'],
       run.attributes.message ?? '',
     ],
-    empty: 'There are no runs. "reeve run create WORKSPACE PLAN" makes one.',
+    empty: 'There are no runs. Create one with "reeve run start WORKSPACE".',
   })
 }
 
@@ -88,12 +88,23 @@ function formatRun(
     ['Reason', attributes['status-reason'] ?? ''],
     ['Position in queue', position > 0 ? String(position) : ''],
     ['Message', attributes.message ?? ''],
+    ['Kind', kindOf(attributes)],
     ['Plan', changes === undefined ? '' : formatPlanCounts(plan)],
     ['Created', attributes['created-at']],
     ['You may', enabledNames(attributes.permissions)],
   ])
   const changed = changes === undefined ? '' : formatPlanChanges(changes, output.paint)
   return joinSections([head, changed, formatRunPolicyResults(judgements, output.paint)])
+}
+
+function kindOf(attributes: Run['attributes']): string {
+  const parts = [
+    ...(attributes['trigger-reason'] === 'drift-check' ? ['drift check'] : []),
+    ...(attributes['is-destroy'] ? ['destroy'] : []),
+    ...(attributes['refresh-only'] ? ['refresh-only'] : []),
+    ...(attributes['plan-only'] ? ['plan-only'] : []),
+  ]
+  return parts.join(', ')
 }
 
 function formatPlanCounts({ attributes }: v2.RunPlan): string {
@@ -111,7 +122,11 @@ function formatPlanCounts({ attributes }: v2.RunPlan): string {
 }
 
 /** Statuses of runs that a policy blocks, with or without the option to override. */
-const BLOCKED_BY_POLICY: readonly v2.RunStatus[] = ['policy_override', 'policy_soft_failed']
+const BLOCKED_BY_POLICY: readonly v2.RunStatus[] = [
+  'policy_override',
+  'policy_soft_failed',
+  'post_plan_awaiting_decision',
+]
 
 function toneOf(status: v2.RunStatus): 'good' | 'bad' | 'warning' {
   if (status === 'errored' || status === 'canceled') return 'bad'
@@ -146,7 +161,7 @@ export async function runRunCreate(invocation: CommandContext): Promise<number> 
     body: resource('runs', attributes, { workspace: toOne('workspaces', id) }),
   })
   const run = data.data
-  output.printNotice(`Run ${run.id} is made; its plan is judged.`)
+  output.printNotice(`Run ${run.id} is created; its policies are being evaluated.`)
   await uploadPlan(invocation, { runId: run.id, planId: run.relationships.plan.data.id, plan })
   for (;;) {
     const { data: current } = await client.v2.readRun({
@@ -158,12 +173,105 @@ export async function runRunCreate(invocation: CommandContext): Promise<number> 
   }
   const { attributes: evaluated } = await printRun(invocation, run.id)
   if (BLOCKED_BY_POLICY.includes(evaluated.status)) {
-    output.printNotice(
-      `Policies stop it. "reeve run override ${run.id}" passes those that give way.`,
-    )
+    printBlocked(invocation, run.id)
     return EXIT_CODES.refusedByPolicy
   }
   return evaluated.status === 'errored' ? EXIT_CODES.refusedByPolicy : EXIT_CODES.ok
+}
+
+function printBlocked({ output }: CommandContext, runId: string): void {
+  output.printNotice(
+    `Policies block the run. "reeve run override ${runId}" overrides those that allow it.`,
+  )
+}
+
+/** Statuses in which a run goes on without a decision. */
+const EXECUTING: ReadonlySet<v2.RunStatus> = new Set([
+  ...IN_PROGRESS,
+  'plan_queued',
+  'confirmed',
+  'apply_queued',
+  'applying',
+])
+
+/**
+ * `run start WORKSPACE`: plans the current configuration as a job, prints the logs and waits for a
+ * decision or the end of the run.
+ */
+export async function runRunStart(invocation: CommandContext): Promise<number> {
+  const { client, flags, output } = invocation
+  const { id, attributes: workspace } = await findWorkspace(invocation, invocation.args[0] ?? '')
+  const attributes = omitUndefined({
+    message: flags.string('message'),
+    'plan-only': flags.has('plan-only') || undefined,
+    'auto-apply': flags.has('auto-apply') || undefined,
+    'is-destroy': flags.has('destroy') || undefined,
+    'refresh-only': flags.has('refresh-only') || undefined,
+    'target-addrs': listOrUndefined(flags.strings('target')),
+    'replace-addrs': listOrUndefined(flags.strings('replace')),
+  })
+  const relationships = {
+    workspace: toOne('workspaces', id),
+    'configuration-version': toOne(
+      'configuration-versions',
+      await findConfiguration(invocation, { id, name: workspace.name }),
+    ),
+  }
+  const { data } = await client.v2.createRun({ body: resource('runs', attributes, relationships) })
+  const runId = data.data.id
+  output.printNotice(`Run ${runId} is queued.`)
+  if (flags.has('detach')) return EXIT_CODES.ok
+  await printLogs(invocation, runId)
+  const { attributes: end } = await printRun(invocation, runId)
+  if (end.actions['is-confirmable'])
+    output.printNotice(`The run awaits confirmation: "reeve run apply ${runId}".`)
+  if (BLOCKED_BY_POLICY.includes(end.status)) {
+    printBlocked(invocation, runId)
+    return EXIT_CODES.refusedByPolicy
+  }
+  return FAILED_STATUSES.has(end.status) ? EXIT_CODES.failed : EXIT_CODES.ok
+}
+
+const FAILED_STATUSES: ReadonlySet<v2.RunStatus> = new Set(['errored', 'canceled', 'discarded'])
+
+function listOrUndefined(texts: readonly string[]): string[] | undefined {
+  return texts.length === 0 ? undefined : [...texts]
+}
+
+/** Returns the newest configuration version that a run of the workspace may plan and apply. */
+async function findConfiguration(
+  { client }: CommandContext,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<string> {
+  const params = { workspace_id: id }
+  for await (const version of client.pages('listConfigurationVersions', { params })) {
+    const { status, speculative, provisional } = version.attributes
+    if (status === 'uploaded' && !speculative && !provisional) return version.id
+  }
+  throw new CommandError(`Workspace "${name}" has no configuration.`, {
+    hint: 'Upload one with the tool that writes it; docs/how-to/infrastructure-runs.md says how.',
+  })
+}
+
+/** Prints the log of each phase that executes, until the run ends or needs a decision. */
+async function printLogs(invocation: CommandContext, runId: string): Promise<void> {
+  const { client } = invocation
+  const printed = new Set<v2.RunPhaseName>()
+  for (;;) {
+    const { data } = await client.v2.readRun({
+      params: { run_id: runId },
+      query: { wait: WAIT_SECONDS_PER_REQUEST },
+      timeoutMs: 0,
+    })
+    const { status, 'status-timestamps': times } = data.data.attributes
+    for (const phase of v2.RUN_PHASES) {
+      const hasStarted = times[phase === 'plan' ? 'planning-at' : 'applying-at'] !== undefined
+      if (!hasStarted || printed.has(phase)) continue
+      printed.add(phase)
+      await printLog(invocation, await findLogUrl(invocation, { runId, phase }))
+    }
+    if (!EXECUTING.has(status)) return
+  }
 }
 
 /**
@@ -179,8 +287,8 @@ async function uploadPlan(
   } catch (thrown) {
     if (isTransient(thrown)) {
       output.printNotice(
-        `Its plan may not have arrived. "reeve run show ${runId}" tells what became of it, ` +
-          `"reeve run cancel ${runId}" ends it.`,
+        `The upload of the plan may have failed. "reeve run show ${runId}" shows whether the ` +
+          `server received it, "reeve run cancel ${runId}" cancels the run.`,
       )
       throw thrown
     }
@@ -191,8 +299,8 @@ async function uploadPlan(
     )
     output.printNotice(
       isCanceled
-        ? `Its plan is refused, and run ${runId} is canceled.`
-        : `Its plan is refused. "reeve run cancel ${runId}" ends run ${runId}, which waits for one.`,
+        ? `The plan was rejected, and run ${runId} is canceled.`
+        : `The plan was rejected. Run ${runId} still waits for one: "reeve run cancel ${runId}".`,
     )
     throw thrown
   }
@@ -244,8 +352,8 @@ export async function runRunOverride(invocation: CommandContext): Promise<number
     count += 1
   }
   if (count === 0) {
-    throw new CommandError(`Nothing of run ${runId} can be overridden.`, {
-      hint: 'It passed, or a hard level stopped it: see "reeve run show".',
+    throw new CommandError(`Run ${runId} has no failed policy that can be overridden.`, {
+      hint: `"reeve run show ${runId}" shows the results and their enforcement levels.`,
     })
   }
   await printRun(invocation, runId)
@@ -264,16 +372,23 @@ export async function runRunEvaluate(invocation: CommandContext): Promise<number
   })
   const { status, 'policy-set-outcomes': sets } = data.data.attributes
   output.print(data, () => {
-    const head = `The policies say: ${output.paint(status === 'passed' ? 'good' : 'bad', status)}.`
-    const none = 'No policy set guards this workspace.'
+    const head = `Policies: ${output.paint(status === 'passed' ? 'good' : 'bad', status)}.`
+    const none = 'No policy set applies to this workspace.'
     return `${head}\n${sets.length === 0 ? none : formatSetResults(sets, output.paint)}`
   })
   return status === 'passed' ? EXIT_CODES.ok : EXIT_CODES.refusedByPolicy
 }
 
 export async function runRunLog(invocation: CommandContext): Promise<number> {
-  const { client, output, signal } = invocation
-  const url = await findLogUrl(invocation)
+  const { args, flags } = invocation
+  const phase = flags.string('phase')
+  if (phase !== undefined && phase !== 'plan' && phase !== 'apply')
+    throw new UsageError(`--phase is plan or apply, not "${phase}".`)
+  await printLog(invocation, await findLogUrl(invocation, { runId: args[0] ?? '', phase }))
+  return EXIT_CODES.ok
+}
+
+async function printLog({ client, output, signal }: CommandContext, url: string): Promise<void> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const bytes of followRunLog(client, { url, signal })) {
@@ -282,15 +397,19 @@ export async function runRunLog(invocation: CommandContext): Promise<number> {
     for (const line of lines) output.printLine(formatLogLine(line))
   }
   if (rest !== '') output.printLine(formatLogLine(rest))
-  return EXIT_CODES.ok
+}
+
+interface LogRequest {
+  readonly runId: string
+  /** The latest phase if undefined. */
+  readonly phase: v2.RunPhaseName | undefined
 }
 
 /** Returns the address of the log of the named phase, or of the latest one. */
-async function findLogUrl({ args, client, flags }: CommandContext): Promise<string> {
-  const [runId = ''] = args
-  const phase = flags.string('phase')
-  if (phase !== undefined && phase !== 'plan' && phase !== 'apply')
-    throw new UsageError(`"${phase}" is no phase: it is plan or apply.`)
+async function findLogUrl(
+  { client }: CommandContext,
+  { runId, phase }: LogRequest,
+): Promise<string> {
   const { data: run } = await client.v2.readRun({ params: { run_id: runId } })
   const { plan, apply } = run.data.relationships
   const hasApply = run.data.attributes['status-timestamps']['apply-queued-at'] !== undefined

@@ -18,6 +18,15 @@ const SETTINGS: readonly FlagSpec[] = [
     usage: '--check-drift <DURATION>',
     help: 'plan this often what has changed outside of runs, such as 24h; "" disables it',
   },
+  {
+    usage: '--share-outputs <WITH>',
+    help: 'whose runs may read the outputs: none, project or organization',
+  },
+  {
+    usage: '--state-consumer <WORKSPACE>',
+    help: 'another workspace whose runs may read them; replaces all, and "" removes all',
+    isRepeated: true,
+  },
   TAG_FLAG,
   ORGANIZATION_FLAG,
 ]
@@ -61,6 +70,10 @@ export const workspaceCommands: readonly CommandSpec[] = [
     summary: 'Update a workspace. Tags replace all existing tags.',
     examples: [
       { line: 'reeve workspace update api --auto-apply', says: 'apply runs automatically' },
+      {
+        line: 'reeve workspace update network --state-consumer api',
+        says: 'let the runs of api read the outputs of network',
+      },
     ],
     args: [WORKSPACE],
     flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],

@@ -1,7 +1,7 @@
 import { includedResources, type ItemOf, resource, toOne } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
 import { confirm } from '../confirm.ts'
-import { EXIT_CODES } from '../errors.ts'
+import { EXIT_CODES, UsageError } from '../errors.ts'
 import { renderNonEmptyFields } from '../output/format.ts'
 import { findProject, findWorkspace } from './find.ts'
 import { formatTags, parseTags, resolveOrganization, tagRelationship } from './flags.ts'
@@ -30,7 +30,7 @@ export async function runWorkspaceList(invocation: CommandContext): Promise<numb
       id,
       attributes.description ?? '',
     ],
-    empty: 'There are no such workspaces. "reeve workspace create NAME" makes one.',
+    empty: 'There are no such workspaces. Create one with "reeve workspace create NAME".',
   })
 }
 
@@ -48,8 +48,11 @@ async function printWorkspace(invocation: CommandContext, id: string): Promise<n
   })
   const tags = formatTags(includedResources(data, 'effective-tag-bindings'))
   const [project] = includedResources(data, 'projects')
+  const consumers: string[] = []
+  const pages = client.pages('listRemoteStateConsumers', { params: { workspace_id: id } })
+  for await (const { attributes } of pages) consumers.push(attributes.name)
   output.print(data, () =>
-    workspaceText(data.data, { tags, project: project?.attributes.name ?? '' }),
+    workspaceText(data.data, { tags, consumers, project: project?.attributes.name ?? '' }),
   )
   return EXIT_CODES.ok
 }
@@ -57,6 +60,8 @@ async function printWorkspace(invocation: CommandContext, id: string): Promise<n
 interface WorkspaceContext {
   readonly tags: string
   readonly project: string
+  /** Names of the workspaces whose runs may read the outputs. */
+  readonly consumers: readonly string[]
 }
 
 function workspaceText(
@@ -70,14 +75,20 @@ function workspaceText(
     ['Description', attributes.description ?? ''],
     ['Tags', around.tags],
     ['Locked', formatLock(attributes)],
-    ['Confirms by itself', attributes['auto-apply'] ? 'yes' : 'no'],
-    ['Idle time allowed', attributes['auto-destroy-activity-duration'] ?? ''],
-    ['Marked for destruction at', attributes['auto-destroy-at'] ?? ''],
+    ['Auto-apply', attributes['auto-apply'] ? 'yes' : 'no'],
+    ['Auto-destroy after', attributes['auto-destroy-activity-duration'] ?? ''],
+    ['Auto-destroy at', attributes['auto-destroy-at'] ?? ''],
     ['Drift', formatDrift(attributes)],
+    ['Outputs shared with', formatSharing(attributes, around.consumers)],
     ['Latest run', relationships['latest-run'].data?.id ?? ''],
     ['Created', attributes['created-at']],
     ['Permissions', enabledNames(attributes.permissions)],
   ])
+}
+
+function formatSharing(attributes: Workspace['attributes'], consumers: readonly string[]): string {
+  if (attributes['global-remote-state']) return 'the organization'
+  return [...(attributes['project-remote-state'] ? ['its project'] : []), ...consumers].join(', ')
 }
 
 function formatDrift(attributes: Workspace['attributes']): string {
@@ -101,6 +112,7 @@ export async function runWorkspaceCreate(invocation: CommandContext): Promise<nu
     params: await resolveOrganization(invocation),
     body: resource('workspaces', attributes, await relationshipsOf(invocation)),
   })
+  await replaceConsumers(invocation, data.data.id)
   return await printWorkspace(invocation, data.data.id)
 }
 
@@ -112,7 +124,18 @@ export async function runWorkspaceUpdate(invocation: CommandContext): Promise<nu
     params: { workspace_id: id },
     body: resource('workspaces', attributes, await relationshipsOf(invocation)),
   })
+  await replaceConsumers(invocation, id)
   return await printWorkspace(invocation, id)
+}
+
+async function replaceConsumers(invocation: CommandContext, id: string): Promise<void> {
+  const { client, flags } = invocation
+  const names = flags.strings('state-consumer')
+  if (names.length === 0) return
+  const data: { id: string; type: 'workspaces' }[] = []
+  for (const name of names.filter((text) => text !== ''))
+    data.push({ id: (await findWorkspace(invocation, name)).id, type: 'workspaces' })
+  await client.v2.replaceRemoteStateConsumers({ params: { workspace_id: id }, body: { data } })
 }
 
 function settingsOf(invocation: CommandContext) {
@@ -125,7 +148,21 @@ function settingsOf(invocation: CommandContext) {
     'auto-destroy-activity-duration': duration === '' ? null : duration,
     'drift-check-interval': driftInterval === '' ? null : driftInterval,
     'inherits-project-auto-destroy': booleanFlag(invocation, 'inherit-auto-destroy'),
+    ...sharingOf(flags.string('share-outputs')),
   })
+}
+
+function sharingOf(sharing: string | undefined) {
+  if (sharing === undefined) return {}
+  if (!['none', 'project', 'organization'].includes(sharing))
+    throw new UsageError(
+      `--share-outputs is none, project or organization, not "${sharing}". ` +
+        'Name single workspaces with --state-consumer.',
+    )
+  return {
+    'global-remote-state': sharing === 'organization',
+    'project-remote-state': sharing === 'project',
+  }
 }
 
 async function relationshipsOf(invocation: CommandContext) {

@@ -32,9 +32,11 @@ export async function createConfiguration(
   request: {
     readonly workspaceId: string
     readonly attributes: v2.ConfigurationVersionCreateRequest['data']['attributes']
+    /** Host and port by which the client knows this server. */
+    readonly host: string
   },
 ): Promise<Result<CreatedConfiguration, GovernanceRefusal>> {
-  const { workspaceId, attributes = {} } = request
+  const { workspaceId, attributes = {}, host } = request
   const address = { workspaceId }
   const found = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
   if (!found.ok) return found
@@ -58,6 +60,7 @@ export async function createConfiguration(
     createdMs: nowMs,
     createdById: caller.userId,
     createdByName: callerName(context, caller),
+    host,
   }
   await commitWrite(context, {
     caller,

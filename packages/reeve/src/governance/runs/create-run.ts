@@ -18,7 +18,11 @@ import type { WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
 import { queueCounts } from './execution/queue.ts'
 import type { VisibleRun } from './find-run.ts'
-import { pendingStageChanges, snapshotPolicySets } from './policy-set-snapshots.ts'
+import {
+  pendingStageChanges,
+  snapshotPolicySets,
+  type PolicySetSnapshot,
+} from './policy-set-snapshots.ts'
 import { deleteRunChanges } from './run-changes.ts'
 import { isTerminalStatus } from './run-status.ts'
 
@@ -239,7 +243,8 @@ export function queueRun(
   const pruned = pruneRunsChanges(tables, workspace.id)
   if (!pruned.ok) return pruned
   const { run: planned, plan } = createRunRows(context, request)
-  const run = { ...planned, ...checked.value }
+  const sets = snapshotPolicySets(context, workspace.id)
+  const run = withIgnoredSets({ ...planned, ...checked.value }, sets)
   return ok({
     run,
     plan,
@@ -247,9 +252,16 @@ export function queueRun(
       ...pruned.value,
       put('runs', run),
       put('run_plans', plan),
-      ...pendingStageChanges(context, run, snapshotPolicySets(context, workspace.id)),
+      ...pendingStageChanges(context, run, sets),
     ],
   })
+}
+
+/** Sets without policies check nothing, which their owner may not expect. */
+function withIgnoredSets(run: RunRow, sets: readonly PolicySetSnapshot[]): RunRow {
+  const names = sets.filter(({ policies }) => policies.length === 0).map(({ name }) => name)
+  if (run.execution === undefined || names.length === 0) return run
+  return { ...run, execution: { ...run.execution, ignoredPolicySets: names } }
 }
 
 type RunAttributes = NonNullable<v2.RunCreateRequest['data']['attributes']>

@@ -30,14 +30,21 @@ interface RunActionRequest {
   readonly comment: string | null
 }
 
-/** Resulting status of each decision, and the statuses in which it is allowed (otherwise 409). */
+const CONFIRMABLE_ONLY = 'only a run that awaits confirmation can be applied'
+const DISCARDABLE_ONLY = 'only a run that awaits a decision can be discarded'
+const CANCELABLE_ONLY = 'only a run in progress can be canceled'
+
+/**
+ * Resulting status of each decision, the statuses in which it is allowed (otherwise 409), and the
+ * rule as a text.
+ */
 const RUN_ACTIONS = {
-  apply: { to: 'confirmed', isPossible: isConfirmable, when: 'waits for confirmation' },
-  discard: { to: 'discarded', isPossible: isDiscardable, when: 'waits for a decision' },
-  cancel: { to: 'canceled', isPossible: isCancelable, when: 'has not ended' },
+  apply: { to: 'confirmed', isPossible: isConfirmable, rule: CONFIRMABLE_ONLY },
+  discard: { to: 'discarded', isPossible: isDiscardable, rule: DISCARDABLE_ONLY },
+  cancel: { to: 'canceled', isPossible: isCancelable, rule: CANCELABLE_ONLY },
 } as const satisfies Record<
   RunDecision['action'],
-  { to: v2.RunStatus; isPossible: (status: v2.RunStatus) => boolean; when: string }
+  { to: v2.RunStatus; isPossible: (status: v2.RunStatus) => boolean; rule: string }
 >
 
 export async function performRunAction(
@@ -48,10 +55,9 @@ export async function performRunAction(
   const found = findRunForAction(context, caller, { runId, action })
   if (!found.ok) return found
   const { run: before } = found.value
-  const { to, isPossible, when } = RUN_ACTIONS[action]
+  const { to, isPossible, rule } = RUN_ACTIONS[action]
   if (!isPossible(before.status)) {
-    const detail = `The run is ${before.status}; to ${action} it is possible while it ${when}`
-    return err({ code: 'conflict', detail })
+    return err({ code: 'conflict', detail: `The run is ${before.status}; ${rule}` })
   }
   const nowMs = context.clock.nowMs()
   const byName = callerName(context, caller)

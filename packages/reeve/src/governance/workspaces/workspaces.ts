@@ -38,6 +38,7 @@ import {
   type WorkspaceAddress,
 } from './find-workspace.ts'
 import { summarizeRuns } from './list-workspaces.ts'
+import { remoteStateSharing } from './remote-state.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
@@ -307,6 +308,23 @@ function withSimpleSettings(before: WorkspaceRow, attributes: WorkspaceAttribute
         ? (before.driftCheckInterval ?? null)
         : attributes['drift-check-interval'],
     toolVersion: nullIfEmpty(attributes['tool-version'], before.toolVersion),
+    ...withSharing(before, attributes),
+  }
+}
+
+function withSharing(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+): Pick<WorkspaceRow, 'remoteState'> {
+  const { 'global-remote-state': global, 'project-remote-state': project } = attributes
+  if (global === undefined && project === undefined) return {}
+  const sharing = remoteStateSharing(before)
+  return {
+    remoteState: {
+      ...sharing,
+      global: global ?? sharing.global,
+      project: project ?? sharing.project,
+    },
   }
 }
 

@@ -72,6 +72,7 @@ async function createRoute(
   const result = await createConfiguration(context, caller, {
     workspaceId: params.workspace_id,
     attributes: body.data.attributes,
+    host: new URL(requestUrl.origin).host,
   })
   return mapResult(result, ({ configuration, uploadKey }) => {
     const url = `${requestUrl.origin}${resourcePath('uploads', 'configuration', uploadKey)}`

@@ -5,6 +5,7 @@ import {
   finishPhase,
   readPhaseConfiguration,
   readPhaseState,
+  readRemoteState,
   readRunFile,
   startPhase,
   writePhaseFile,
@@ -82,6 +83,16 @@ function stateEndpoints({ context }: WaitDeps): readonly V2Endpoint[] {
     endpoint(
       v2Routes.readPhaseState,
       async (request) => fileResponse(await readPhaseState(context, phaseCallOf(request))),
+      RUNNER_OPTIONS,
+    ),
+    endpoint(
+      v2Routes.readRemoteState,
+      async (request) => {
+        const workspaceName = request.params.workspace_name
+        return fileResponse(
+          await readRemoteState(context, { ...phaseCallOf(request), workspaceName }),
+        )
+      },
       RUNNER_OPTIONS,
     ),
     endpoint(

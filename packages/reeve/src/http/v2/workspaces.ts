@@ -1,6 +1,7 @@
 import { v2 } from '@reeve/contract'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import {
+  changeRemoteStateConsumers,
   createWorkspace,
   deleteWorkspace,
   findWorkspaceToLock,
@@ -20,7 +21,9 @@ import {
   findRun,
   findPublicUser,
   findTeam,
+  listRemoteStateConsumers,
   listWorkspaces,
+  type RemoteStateConsumersChange,
   summarizeRuns,
   visibleLockHolder,
   workspaceEffectiveTags,
@@ -78,6 +81,7 @@ export function workspaceEndpoints(context: GovernanceContext): readonly V2Endpo
     ),
     ...workspaceItemEndpoints(context),
     ...lockEndpoints(context),
+    ...remoteStateEndpoints(context),
   ]
 }
 
@@ -193,6 +197,44 @@ function lockEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
     ),
   ]
 }
+
+function remoteStateEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const authorize = ({ caller, params }: ConsumersRequest) =>
+    findUpdatable(context, caller, workspaceById(params))
+  const change = async (
+    { caller, params, body }: ConsumersRequest,
+    mode: RemoteStateConsumersChange['mode'],
+  ): Promise<JsonApiResult> => {
+    const ids = body.data.map(({ id }) => id)
+    const request = { workspaceId: params.workspace_id, ids, mode }
+    return mapResult(await changeRemoteStateConsumers(context, caller, request), () => NO_CONTENT)
+  }
+  return [
+    endpoint(v2Routes.listRemoteStateConsumers, (request) => {
+      const { caller, params } = request
+      const found = listRemoteStateConsumers(context, caller, params.workspace_id)
+      return mapResult(found, (all) => {
+        const { offset, limit } = offsetAndLimit(request.page)
+        const items = all
+          .slice(offset, offset + limit)
+          .map((visible) => workspaceResource(context, visible))
+        return pageDocument(request, { items, total: all.length })
+      })
+    }),
+    endpoint(v2Routes.addRemoteStateConsumers, (request) => change(request, 'add'), { authorize }),
+    endpoint(v2Routes.replaceRemoteStateConsumers, (request) => change(request, 'replace'), {
+      authorize,
+    }),
+    endpoint(v2Routes.removeRemoteStateConsumers, (request) => change(request, 'remove'), {
+      authorize,
+    }),
+  ]
+}
+
+type ConsumersRequest = Pick<
+  V2Request<typeof v2Routes.addRemoteStateConsumers>,
+  'caller' | 'params' | 'body'
+>
 
 function listWorkspacesEndpoint(context: GovernanceContext): V2Endpoint {
   return endpoint(

@@ -153,11 +153,23 @@ export interface WorkspaceRow {
   readonly driftCheckInterval?: string | null
   /** Time at which the latest drift check was queued. */
   readonly driftCheckedMs?: number
+  /** Which runs may read the outputs; absent in rows of earlier versions, which share nothing. */
+  readonly remoteState?: RemoteStateSharing
   readonly source: (typeof v2.WORKSPACE_SOURCES)[number]
   readonly sourceName: string | null
   readonly sourceUrl: string | null
   readonly workingDirectory: string | null
   readonly toolVersion: string | null
+}
+
+/** Workspaces whose runs may read the outputs of a workspace. */
+export interface RemoteStateSharing {
+  /** All workspaces of the organization. */
+  readonly global: boolean
+  /** All workspaces of the same project. */
+  readonly project: boolean
+  /** Further workspaces; they may have been deleted since. */
+  readonly consumerIds: readonly string[]
 }
 
 type ProjectAccessDocument = v2.TeamProjectAccess['attributes']

@@ -67,6 +67,8 @@ export interface RunExecution {
    * before the plan is submitted, if an image has its own tool, and in rows of earlier versions.
    */
   readonly toolVersion?: string
+  /** Names of policy sets that apply and have no policies; absent if there are none. */
+  readonly ignoredPolicySets?: readonly string[]
   /** Time of the first cancellation, if a phase was running. */
   readonly canceledMs: number | null
   /** The reason why it errored, or why its workspace remains locked. */

@@ -33,6 +33,8 @@ export interface ConfigurationVersionRow {
   readonly createdMs: number
   readonly createdById: string
   readonly createdByName: string
+  /** Host and port of the request that created it; absent in rows of earlier versions. */
+  readonly host?: string
 }
 
 /**

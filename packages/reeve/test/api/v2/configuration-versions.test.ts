@@ -53,7 +53,7 @@ test('C20 a configuration version is pending, takes its archive without a token,
   assert.deepEqual(Object.keys(seen['status-timestamps']), ['pending-at', 'uploaded-at'])
 })
 
-test('a second upload is 409, and a wrong or expired key is 404', async () => {
+test('C21 C22 a second upload is 409, and a wrong or expired key is 404', async () => {
   const world = await aWorld()
   const { it } = world
   const made = await newVersion(world)
@@ -120,6 +120,16 @@ for (const [what, archive, text] of badArchives)
     assert.equal(seen.status, 'errored')
     assert.match(seen['error-message'] ?? '', text)
   })
+
+test('C24 an archive over the limit is 413, and nothing of it is saved', async () => {
+  const world = await aWorld()
+  const made = await newVersion(world)
+  const bytes = Buffer.alloc(v2.CONFIGURATION_BYTES_MAX + 1)
+  const uploaded = await putBytes(world.it, made.attributes['upload-url'], bytes)
+  assert.equal(uploaded.status, 413)
+  assert.match(uploaded.text, new RegExp(String(v2.CONFIGURATION_BYTES_MAX)))
+  assert.equal((await statusOf(world, made.id)).status, 'pending')
+})
 
 test('links that stay inside, directories and extended headers are accepted', async () => {
   const world = await aWorld()

@@ -23,7 +23,7 @@ async function isLocked(world: PhaseWorld): Promise<boolean> {
   return (await world.workspace()).attributes.locked
 }
 
-test('logs: ranges count bytes with both marks, also inside of a character', async () => {
+test('C36 logs: ranges count bytes with both marks, also inside of a character', async () => {
   const world = await aWorld()
   const runId = await world.queue()
   const runner = await world.runner(runId, 'plan')
@@ -40,7 +40,7 @@ test('logs: ranges count bytes with both marks, also inside of a character', asy
   await world.close()
 })
 
-test('logs: a URL needs no token, and another key finds nothing', async () => {
+test('C38 logs: a URL needs no token, and another key finds nothing', async () => {
   const world = await aWorld()
   const runId = await world.queue()
   const path = await world.logPath(runId, 'plan')
@@ -49,7 +49,7 @@ test('logs: a URL needs no token, and another key finds nothing', async () => {
   await world.close()
 })
 
-test('logs: where one ends, the run can be confirmed, each of 200 times', async () => {
+test('C46 logs: where one ends, the run can be confirmed, each of 200 times', async () => {
   const world = await aWorld()
   for (let turn = 0; turn < 200; turn++) {
     const runId = await world.queue()
@@ -87,7 +87,7 @@ test('cancel: a run that is pending or queued ends at once', async () => {
   await world.close()
 })
 
-test('cancel: a run that executes is interrupted once, and ends with its runner', async () => {
+test('C60 cancel: a run that executes is interrupted once, and ends with its runner', async () => {
   const world = await aWorld()
   const { runId, runner } = await world.applying()
   assert.equal(await decide(world, runId, 'cancelRun'), 202)
@@ -102,7 +102,7 @@ test('cancel: a run that executes is interrupted once, and ends with its runner'
   await world.close()
 })
 
-test('force-cancel: not before the cool-off; then the job is stopped, and the lock stays', async () => {
+test('C58 force-cancel: not before the cool-off; then the job is stopped, and the lock stays', async () => {
   const world = await aWorld()
   const { runId, runner } = await world.applying()
   assert.equal(await decide(world, runId, 'forceCancelRun'), 409)
@@ -127,7 +127,7 @@ test('force-cancel: not before the cool-off; then the job is stopped, and the lo
   await world.close()
 })
 
-test('queue: an organization executes ten phases, older runs first, and no run is lost', async () => {
+test('C59 queue: an organization executes ten phases, older runs first, and no run is lost', async () => {
   const world = await aWorld()
   const runs: string[] = []
   for (let number = 0; number < 12; number++)

@@ -177,7 +177,7 @@ describe('native policies on runs', () => {
     assert.deepEqual((await world.check(run)).attributes.actions, { 'is-overridable': false })
   })
 
-  test('what applies is frozen when the plan arrives, whatever becomes of it meanwhile', async () => {
+  test('C67 what applies is frozen when the plan arrives, whatever becomes of it meanwhile', async () => {
     const { it } = world
     const id = await world.set('native', {
       name: 'frozen',

@@ -210,7 +210,7 @@ test('recovery: a node that returns offers its state, and does not overwrite the
   await world.close()
 })
 
-test('recovery: a state that does not follow the current one is kept with the run', async () => {
+test('C85 recovery: a state that does not follow the current one is kept with the run', async () => {
   const world = await aPhaseWorld()
   await world.node(1)
   const { runId, runner } = await world.applying()

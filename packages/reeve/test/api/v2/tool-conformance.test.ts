@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v2 } from '@reeve/contract'
-import { aGovernanceServer } from './harness.ts'
+import { aBody, aGovernanceServer } from './harness.ts'
 import { aPhaseWorld, finishPlan, type PhaseWorld } from './phase-world.ts'
 import { newWorkspace } from './workspace-calls.ts'
 
@@ -14,6 +14,18 @@ test('C1 discovery: no token, exactly this type, and relative paths', async () =
   assert.deepEqual([reply.status, reply.headers['content-type']], [200, 'application/json'])
   const services: object = JSON.parse(reply.text)
   for (const [name, path] of Object.entries(services)) assert.equal(path, '/api/v2/', name)
+})
+
+test('C2 without the names of other products there is no discovery document', async () => {
+  const { server } = await aGovernanceServer({ compatibility: false })
+  const reply = await server.send('GET', '/.well-known/terraform.json')
+  assert.deepEqual([reply.status, reply.text], [404, ''])
+})
+
+test('C8 no login service is announced, so that clients ask for a token of the settings', async () => {
+  const { server } = await aGovernanceServer()
+  const { text } = await server.send('GET', '/.well-known/terraform.json')
+  assert.equal(Object.hasOwn(JSON.parse(text), 'login.v1'), false)
 })
 
 test('C3 the ping says the version of the API that clients check', async () => {
@@ -137,6 +149,56 @@ test('C54 C55 the current run is what a waiting client waits for', async () => {
   await world.it.call('cancelRun', { params: { run_id: first } })
   await world.settle()
   assert.equal(await current(), second)
+  await world.close()
+})
+
+test('C65 C66 the answer of create names the stage, and events warn of empty policy sets', async () => {
+  const world = await aWorld()
+  const { it, workspaceId } = world
+  const params = { organization_name: 'acme' }
+  const { data: policy } = await it.ok('createPolicy', {
+    params,
+    body: aBody('policies', {
+      name: 'deny',
+      kind: 'opa',
+      query: 'data.x.deny',
+      'enforcement-level': 'mandatory',
+    }),
+  })
+  await it.ok('uploadPolicy', { params: { policy_id: policy.id }, body: 'package x\ndeny := []\n' })
+  const policies = { data: [{ type: 'policies', id: policy.id }] }
+  for (const [name, relationships] of [
+    ['guard', { policies }],
+    ['empty', {}],
+  ] as const)
+    await it.created('createPolicySet', {
+      params,
+      body: aBody('policy-sets', { name, kind: 'opa', global: true }, relationships),
+    })
+  const versions = await it.ok('listConfigurationVersions', {
+    params: { workspace_id: workspaceId },
+  })
+  const configuration = { type: 'configuration-versions', id: versions.data[0]?.id ?? '' }
+  const relationships = {
+    workspace: { data: { type: 'workspaces', id: workspaceId } },
+    'configuration-version': { data: configuration },
+  }
+  const { data: run } = await it.created('createRun', { body: aBody('runs', {}, relationships) })
+  const [stage] = run.relationships['task-stages'].data
+  assert.ok(stage !== undefined)
+  const read = await it.ok('readTaskStage', { params: { task_stage_id: stage.id } })
+  assert.equal(read.data.attributes.status, 'pending')
+  const { data: events } = await it.ok('listRunEvents', { params: { run_id: run.id } })
+  assert.deepEqual(
+    events.slice(0, 2).map(({ attributes: { action, description } }) => [action, description]),
+    [
+      ['created', null],
+      [
+        'ignored_policy_sets',
+        'Policy set empty has no policies, so it checks nothing in this run.',
+      ],
+    ],
+  )
   await world.close()
 })
 

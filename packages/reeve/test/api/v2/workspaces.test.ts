@@ -48,6 +48,8 @@ test('W1 create: without a project it goes to the default one, with all that the
     'auto-destroy-status': null,
     'inherits-project-auto-destroy': true,
     'drift-check-interval': null,
+    'global-remote-state': false,
+    'project-remote-state': false,
     'drift-status': null,
     'resource-count': 0,
     'policy-check-failures': 0,

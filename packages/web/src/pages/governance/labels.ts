@@ -20,9 +20,16 @@ export function runStatusText(status: string): string {
 }
 
 const STATUS_TEXTS: Readonly<Record<string, string>> = {
+  plan_queued: 'waiting for a node',
+  planned: 'needs confirmation',
+  planned_and_saved: 'plan saved',
+  apply_queued: 'waiting for a node',
+  post_plan_running: 'evaluating policies',
+  post_plan_awaiting_decision: 'policy override needed',
+  policy_checking: 'evaluating policies',
   policy_override: 'policy override needed',
   policy_soft_failed: 'policy check failed',
   policy_checked: 'needs confirmation',
-  post_plan_completed: 'policies passed',
-  planned_and_finished: 'planned, nothing to do',
+  post_plan_completed: 'needs confirmation',
+  planned_and_finished: 'planned',
 }

@@ -8,10 +8,10 @@ interface RunPlanProps {
   readonly run: v2.Run
 }
 
-/** The plan of a run: counts, resources, drift and outputs. */
-export function RunPlanPanel({ run }: RunPlanProps) {
+/** Reads the plan of a run, with its changes if it has been made. */
+export function useRunPlan(run: v2.Run) {
   const planId = run.relationships.plan.data.id
-  const plan = useApiQuery(
+  return useApiQuery(
     ['run-plan', planId],
     async (api, signal) => {
       const params = { plan_id: planId }
@@ -21,6 +21,11 @@ export function RunPlanPanel({ run }: RunPlanProps) {
     },
     { watches: [{ topic: 'Run' }] },
   )
+}
+
+/** The plan of a run: counts, resources, drift and outputs. */
+export function RunPlanPanel({ run }: RunPlanProps) {
+  const plan = useRunPlan(run)
   return (
     <QueryView query={plan} what="the plan">
       {({ record, document }) => (
@@ -54,11 +59,11 @@ function PlanChangesView({ record, document }: PlanChangesProps) {
   const isEmpty = resources.length + drift.length + outputs.length === 0
   return (
     <>
-      <p>
-        {isEmpty
-          ? 'No changes: the infrastructure matches the configuration.'
-          : countsText(attributes)}
-      </p>
+      {isEmpty ? (
+        <p className="good">No changes: the infrastructure matches the configuration.</p>
+      ) : (
+        <p>{countsText(attributes)}</p>
+      )}
       <ChangeList title="Resources" changes={mostDestructiveFirst(resources)} />
       <ChangeList title="Changed outside of runs" changes={drift} />
       <ChangeList title="Outputs" changes={outputs} />
@@ -66,7 +71,7 @@ function PlanChangesView({ record, document }: PlanChangesProps) {
   )
 }
 
-function countsText(attributes: v2.RunPlan['attributes']): string {
+export function countsText(attributes: v2.RunPlan['attributes']): string {
   const imports = attributes['resource-imports']
   return [
     ...(imports > 0 ? [`${imports} to import`] : []),
@@ -81,16 +86,27 @@ function mostDestructiveFirst(changes: readonly PlannedChange[]): readonly Plann
   return changes.toSorted((a, b) => ACTIONS[a.action].risk - ACTIONS[b.action].risk)
 }
 
-const ACTIONS: Readonly<
-  Record<PlannedAction, { readonly symbol: string; readonly text: string; readonly risk: number }>
-> = {
-  delete: { symbol: '−', text: 'destroyed', risk: 0 },
-  replace: { symbol: '±', text: 'replaced', risk: 1 },
-  'create-first': { symbol: '±', text: 'replaced, the new one first', risk: 1 },
+const ACTIONS: Readonly<Record<PlannedAction, ActionStyle>> = {
+  delete: { symbol: '−', text: 'destroyed', risk: 0, tone: 'destructive' },
+  replace: { symbol: '±', text: 'replaced', risk: 1, tone: 'destructive' },
+  'create-first': {
+    symbol: '±',
+    text: 'replaced, the new one first',
+    risk: 1,
+    tone: 'destructive',
+  },
   forget: { symbol: '·', text: 'no longer managed', risk: 2 },
   update: { symbol: '~', text: 'changed', risk: 3 },
   import: { symbol: '=', text: 'imported', risk: 4 },
   create: { symbol: '+', text: 'added', risk: 5 },
+}
+
+interface ActionStyle {
+  readonly symbol: string
+  readonly text: string
+  /** Lower ones are listed first. */
+  readonly risk: number
+  readonly tone?: 'destructive'
 }
 
 /** Maximum number of listed changes; the CLI shows all. */
@@ -106,17 +122,49 @@ function ChangeList({ title, changes }: ChangeListProps) {
   return (
     <>
       <h3>{`${title} ${changes.length}`}</h3>
-      <ul className="changes">
-        {changes.slice(0, CHANGES_SHOWN_MAX).map((change) => (
-          <li key={`${change.name} ${change.action}`}>
-            <Change change={change} />
-          </li>
-        ))}
-      </ul>
+      {groupByModule(changes.slice(0, CHANGES_SHOWN_MAX)).map(({ module, changes: own }) =>
+        module === '' ? (
+          <ChangeItems key={module} changes={own} />
+        ) : (
+          <details key={module} className="module" open={own.length <= OPEN_CHANGES_MAX}>
+            <summary>
+              <code>{module}</code> <span className="quiet">{moduleText(own)}</span>
+            </summary>
+            <ChangeItems changes={own} />
+          </details>
+        ),
+      )}
       {changes.length > CHANGES_SHOWN_MAX && (
         <p className="quiet">{`${changes.length - CHANGES_SHOWN_MAX} more are not shown.`}</p>
       )}
     </>
+  )
+}
+
+/** Groups changes by module, in the order of their most destructive change. */
+function groupByModule(changes: readonly PlannedChange[]) {
+  const groups = Map.groupBy(changes, ({ module }) => module)
+  return [...groups].map(([module, own]) => ({ module, changes: own }))
+}
+
+/** Counts of the actions in a module: `2 added, 1 destroyed`. */
+function moduleText(changes: readonly PlannedChange[]): string {
+  const counts = Map.groupBy(changes, ({ action }) => ACTIONS[action].text)
+  return [...counts].map(([text, { length }]) => `${length} ${text}`).join(', ')
+}
+
+/** Modules with more changes are closed at first. */
+const OPEN_CHANGES_MAX = 20
+
+function ChangeItems({ changes }: { readonly changes: readonly PlannedChange[] }) {
+  return (
+    <ul className="changes">
+      {changes.map((change) => (
+        <li key={`${change.name} ${change.action}`} className={ACTIONS[change.action].tone}>
+          <Change change={change} />
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -6,19 +6,19 @@ import { useApiQuery } from '../../data/api-query.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { CliAndApiPanel } from '../../components/command-line.tsx'
-import { FormDialog, TextField } from '../../components/form.tsx'
 import { LogView } from '../../components/log-view.tsx'
 import { DescriptionList, PageHeader, Panel } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
-import { useApiAction } from '../../data/api-action.ts'
 import { useTextStream } from '../../data/text-stream.ts'
-import { dateFromText } from '../../format.ts'
+import { dateFromText, formatMinute } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { ChecksPanel, StagesPanel } from '../policies/run-policies.tsx'
 import { organizationCrumbs, OrganizationPageFrame, OrganizationGuard } from './in-organization.tsx'
-import { RunPlanPanel } from './run-plan.tsx'
+import { RunDecision, type RunDecisionKind } from './run-decision.tsx'
+import { countsText, RunPlanPanel, useRunPlan } from './run-plan.tsx'
+import { RunProgress } from './run-progress.tsx'
 import { runStatusText } from './labels.ts'
 
 /** A run: its plan and the results of the policies. */
@@ -59,11 +59,12 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
           hrefIn={(name) => paths.run(name, runId)}
         >
           <RunHead organization={organization} document={document} />
-          <RunFacts document={document} />
+          <RunProgress run={document.data} />
           <RunPlanPanel run={document.data} />
           <ChecksPanel organization={organization} runId={runId} />
           <StagesPanel organization={organization} runId={runId} />
           <RunLogsPanel run={document.data} />
+          <RunFacts document={document} />
           <CliAndApiPanel
             cli={`reeve run show ${runId}`}
             call={{ path: `/api/v2/runs/${runId}`, query: { include: 'policy_checks' } }}
@@ -85,12 +86,15 @@ interface RunHeadProps {
 
 function RunHead({ organization, document }: RunHeadProps) {
   const [decision, setDecision] = useState<RunDecisionKind>()
+  const { data: plan } = useRunPlan(document.data)
   const { attributes } = document.data
   const workspace = workspaceOf(document)?.attributes.name
+  const canApply = runDisabledReason.apply(document.data) === undefined
   return (
     <>
       <PageHeader
-        title={attributes.message ?? document.data.id}
+        title={attributes.message ?? titleWithTime(attributes)}
+        lead={reasonOf(document.data)}
         crumbs={[
           ...organizationCrumbs(organization),
           ...(workspace === undefined
@@ -99,7 +103,10 @@ function RunHead({ organization, document }: RunHeadProps) {
         ]}
         aside={<StatusBadge state={attributes.status} text={runStatusText(attributes.status)} />}
         actions={
-          <>
+          <div className={`row ${canApply ? 'approval-bar' : ''}`}>
+            {canApply && plan !== undefined && (
+              <span className="approval-counts quiet">{countsText(plan.record.attributes)}</span>
+            )}
             <ActionButton
               kind="primary"
               disabledReason={runDisabledReason.apply(document.data)}
@@ -119,7 +126,7 @@ function RunHead({ organization, document }: RunHeadProps) {
             >
               Cancel…
             </ActionButton>
-          </>
+          </div>
         }
       />
       {decision !== undefined && (
@@ -127,6 +134,18 @@ function RunHead({ organization, document }: RunHeadProps) {
       )}
     </>
   )
+}
+
+function titleWithTime(attributes: v2.Run['attributes']): string {
+  const created = dateFromText(attributes['created-at'])
+  return created === undefined ? 'Run' : `Run of ${formatMinute(created)}`
+}
+
+/** Why the run ended or waits, which is more than its status. */
+function reasonOf({ attributes, relationships }: v2.Run): string | undefined {
+  if (attributes.status === 'confirmed' && relationships.apply.data === null)
+    return 'Approved. Waiting for the executor to report.'
+  return attributes['status-reason'] ?? undefined
 }
 
 function RunFacts({ document }: { readonly document: v2.RunDocument }) {
@@ -149,9 +168,6 @@ function RunFacts({ document }: { readonly document: v2.RunDocument }) {
           ...(attributes['position-in-queue'] === 0
             ? []
             : [{ name: 'Position in queue', value: attributes['position-in-queue'] }]),
-          ...(attributes['status-reason'] === null
-            ? []
-            : [{ name: 'Reason', value: attributes['status-reason'] }]),
           { name: 'Changes', value: attributes['has-changes'] ? 'yes' : 'none' },
           {
             name: 'Kind',
@@ -170,63 +186,6 @@ function kindText(attributes: v2.Run['attributes']): string {
   if (attributes['trigger-reason'] === 'drift-check') return 'drift check'
   if (attributes['is-destroy']) return 'destroys everything'
   return attributes['plan-only'] ? 'plan only' : 'plan and apply'
-}
-
-type RunDecisionKind = 'apply' | 'discard' | 'cancel'
-
-const DECISIONS = {
-  apply: {
-    text: 'Apply',
-    call: 'applyRun',
-    means: 'Confirms the plan, which is then applied.',
-    done: 'The run is confirmed.',
-  },
-  discard: {
-    text: 'Discard',
-    call: 'discardRun',
-    means: 'Discards the plan. Nothing changes.',
-    done: 'The run is discarded.',
-  },
-  cancel: {
-    text: 'Cancel',
-    call: 'cancelRun',
-    means: 'Cancels the run; an apply finishes its current operation first.',
-    done: 'The run is canceled.',
-  },
-} as const
-
-interface RunDecisionProps {
-  readonly kind: RunDecisionKind
-  readonly run: v2.Run
-  readonly onClose: () => void
-}
-
-/** The dialog to apply, discard or cancel a run, with an optional comment. */
-function RunDecision({ kind, run, onClose }: RunDecisionProps) {
-  const callApi = useApiAction()
-  const [comment, setComment] = useState('')
-  const { text, call, means: explanation, done: successMessage } = DECISIONS[kind]
-  const decide = async () => {
-    const params = { run_id: run.id }
-    const body = comment === '' ? {} : { comment }
-    const result = await callApi({
-      call: async (api) => {
-        await api.v2[call]({ params, body })
-        return true
-      },
-      successMessage,
-    })
-    return result !== undefined
-  }
-  return (
-    <FormDialog title={`${text} this run?`} action={text} onSubmit={decide} onClose={onClose}>
-      <p>{explanation}</p>
-      {kind === 'apply' && run.attributes['is-destroy'] && (
-        <p>It destroys everything that the workspace manages.</p>
-      )}
-      <TextField label="Comment" isOptional value={comment} onChange={setComment} />
-    </FormDialog>
-  )
 }
 
 type Phase = v2.RunPhaseName

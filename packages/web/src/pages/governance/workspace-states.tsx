@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { workspaceDisabledReason } from '../../permissions/governance.ts'
 import { useApiAction } from '../../data/api-action.ts'
 import { useNumberedList } from '../../data/lists.ts'
-import { useApiQuery } from '../../data/api-query.ts'
+import { useApiQuery, useOptionalQuery } from '../../data/api-query.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Dialog, useConfirm } from '../../components/dialog.tsx'
@@ -32,28 +32,13 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
       }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
   )
-  const confirmRollback = useRollback(workspace)
-  const columns: readonly Column<v2.StateVersion>[] = [
-    ...COLUMNS,
-    {
-      id: 'actions',
-      head: 'Actions',
-      width: '260px',
-      cell: (state) => (
-        <span className="row">
-          <button type="button" className="button" onClick={() => setComparedState(state)}>
-            Compare
-          </button>
-          <ActionButton
-            disabledReason={workspaceDisabledReason.rollBack(workspace)}
-            onAction={() => confirmRollback(state)}
-          >
-            Roll back…
-          </ActionButton>
-        </span>
-      ),
-    },
-  ]
+  const { data: current } = useOptionalQuery(
+    ['current-state', workspace.id],
+    (api, signal) =>
+      api.v2.readCurrentStateVersion({ params: { workspace_id: workspace.id }, signal }),
+    { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
+  )
+  const columns = useColumns(workspace, current?.data.id, setComparedState)
   return (
     <>
       <PagedTable
@@ -74,14 +59,62 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
           onClose={() => setComparedState(undefined)}
         >
           <StateComparison workspace={workspace} state={comparedState} />
+          <div className="row dialog-actions">
+            <button type="button" className="button" onClick={() => setComparedState(undefined)}>
+              Close
+            </button>
+          </div>
         </Dialog>
       )}
     </>
   )
 }
 
+/** Columns with the actions of each version; the current one has none. */
+function useColumns(
+  workspace: v2.Workspace,
+  currentId: string | undefined,
+  onCompare: (state: v2.StateVersion) => void,
+): readonly Column<v2.StateVersion>[] {
+  const confirmRollback = useRollback(workspace)
+  return [
+    {
+      id: 'serial',
+      head: 'Serial',
+      width: '120px',
+      cell: ({ id, attributes }) =>
+        id === currentId ? `${attributes.serial} (current)` : attributes.serial,
+    },
+    ...COLUMNS,
+    {
+      id: 'actions',
+      head: 'Actions',
+      width: '260px',
+      cell: (state) => (
+        <span className="row">
+          <ActionButton
+            disabledReason={state.id === currentId ? IS_CURRENT : undefined}
+            onAction={() => onCompare(state)}
+          >
+            Compare
+          </ActionButton>
+          <ActionButton
+            disabledReason={
+              state.id === currentId ? IS_CURRENT : workspaceDisabledReason.rollBack(workspace)
+            }
+            onAction={() => confirmRollback(state)}
+          >
+            Roll back…
+          </ActionButton>
+        </span>
+      ),
+    },
+  ]
+}
+
+const IS_CURRENT = 'This is the current state.'
+
 const COLUMNS: readonly Column<v2.StateVersion>[] = [
-  { id: 'serial', head: 'Serial', width: '88px', cell: ({ attributes }) => attributes.serial },
   {
     id: 'made',
     head: 'Created',
@@ -200,7 +233,7 @@ function StateChangeView({ change }: { readonly change: StateChange }) {
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              <code>{`${before} → ${after}`}</code>
+              <code>{`${before} -> ${after}`}</code>
             </dd>
           </div>
         ))}

@@ -6,7 +6,7 @@ import { useApiAction } from '../../data/api-action.ts'
 import { useApiQuery } from '../../data/api-query.ts'
 import { ActionButton, DeleteButton } from '../../components/action-button.tsx'
 import { type Column, PagedTable } from '../../components/data-table.tsx'
-import { CheckField, FormDialog, TextField } from '../../components/form.tsx'
+import { CheckField, ChoiceField, FormDialog, TextField } from '../../components/form.tsx'
 import { EmptyState } from '../../components/notices.tsx'
 import { Panel } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -98,6 +98,7 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
   const [description, setDescription] = useState(attributes.description ?? '')
   const [autoApply, setAutoApply] = useState(attributes['auto-apply'])
   const [driftInterval, setDriftInterval] = useState(attributes['drift-check-interval'] ?? '')
+  const [sharing, setSharing] = useState(sharingOf(attributes))
   const save = async () => {
     const result = await callApi({
       call: (api) =>
@@ -108,6 +109,8 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
             description,
             'auto-apply': autoApply,
             'drift-check-interval': driftInterval === '' ? null : driftInterval,
+            'global-remote-state': sharing === 'organization',
+            'project-remote-state': sharing === 'project',
           }),
         }),
       successMessage: 'The settings are saved.',
@@ -130,6 +133,7 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
             onChange={setDriftInterval}
             hint="Such as 24h or 7d. A refresh-only plan reports changes made outside of runs."
           />
+          <SharingField value={sharing} onChange={setSharing} />
           <div>
             <ActionButton
               kind="primary"
@@ -155,6 +159,37 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
       </Panel>
     </div>
   )
+}
+
+const SHARINGS = ['consumers', 'project', 'organization'] as const
+type Sharing = (typeof SHARINGS)[number]
+
+const SHARING_TEXTS: Readonly<Record<Sharing, string>> = {
+  consumers: 'Its remote state consumers only',
+  project: 'All workspaces of the project',
+  organization: 'All workspaces of the organization',
+}
+
+interface SharingFieldProps {
+  readonly value: Sharing
+  readonly onChange: (value: Sharing) => void
+}
+
+function SharingField(props: SharingFieldProps) {
+  return (
+    <ChoiceField
+      label="Outputs shared with"
+      choices={SHARINGS}
+      textOf={(one) => SHARING_TEXTS[one]}
+      hint="Runs of these workspaces may read the outputs, sensitive ones included."
+      {...props}
+    />
+  )
+}
+
+function sharingOf(attributes: v2.Workspace['attributes']): Sharing {
+  if (attributes['global-remote-state']) return 'organization'
+  return attributes['project-remote-state'] ? 'project' : 'consumers'
 }
 
 export interface WorkspaceView {

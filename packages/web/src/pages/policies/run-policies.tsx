@@ -21,17 +21,21 @@ interface ChecksPanelProps {
 
 /** Results of the policies of kind `native` for a run. */
 export function ChecksPanel({ organization, runId }: ChecksPanelProps) {
-  const checks = useApiQuery(
-    ['policy-checks', runId],
-    (api, signal) => api.v2.listPolicyChecks({ params: { run_id: runId }, signal }),
-    { watches: [{ topic: 'PolicyCheck' }, { topic: 'Run' }] },
-  )
+  const checks = usePolicyChecks(runId)
   return (
     <QueryView query={checks} what="the policy checks">
       {({ data }) =>
         data.map((check) => <Check key={check.id} organization={organization} check={check} />)
       }
     </QueryView>
+  )
+}
+
+function usePolicyChecks(runId: string) {
+  return useApiQuery(
+    ['policy-checks', runId],
+    (api, signal) => api.v2.listPolicyChecks({ params: { run_id: runId }, signal }),
+    { watches: [{ topic: 'PolicyCheck' }, { topic: 'Run' }] },
   )
 }
 
@@ -85,11 +89,7 @@ interface StagesPanelProps {
 
 /** Results of the policies of kind `opa` for a run. */
 export function StagesPanel({ organization, runId }: StagesPanelProps) {
-  const stages = useApiQuery(
-    ['task-stages', runId],
-    (api, signal) => api.v2.listTaskStages({ params: { run_id: runId }, signal }),
-    { watches: [{ topic: 'PolicyEvaluation' }, { topic: 'Run' }] },
-  )
+  const stages = useTaskStages(runId)
   return (
     <QueryView query={stages} what="the policy evaluations">
       {({ data }) =>
@@ -97,6 +97,23 @@ export function StagesPanel({ organization, runId }: StagesPanelProps) {
       }
     </QueryView>
   )
+}
+
+function useTaskStages(runId: string) {
+  return useApiQuery(
+    ['task-stages', runId],
+    (api, signal) => api.v2.listTaskStages({ params: { run_id: runId }, signal }),
+    { watches: [{ topic: 'PolicyEvaluation' }, { topic: 'Run' }] },
+  )
+}
+
+/** Who overrode failed policies of a run, and why. */
+export function RunOverrides({ runId }: { readonly runId: string }) {
+  const checks = usePolicyChecks(runId).data?.data ?? []
+  const stages = useTaskStages(runId).data?.data ?? []
+  return [...checks, ...stages].map(({ id, attributes }) => (
+    <OverrideNote key={id} override={attributes.override} />
+  ))
 }
 
 interface StageProps {

@@ -136,10 +136,17 @@ function phaseDocument(
     refresh: run.refresh,
     refreshOnly: run.refreshOnly,
     allowConfigGeneration: run.execution?.allowConfigGeneration ?? false,
+    host: configurationHost(tables, run),
     targets: run.targetAddresses,
     replacements: run.replaceAddresses,
     variables: effectiveValues(context, run, workspace),
   }
+}
+
+/** Returns the host by which the client that uploaded the configuration knows this server. */
+function configurationHost({ configuration_versions: versions }: Tables, run: RunRow) {
+  const id = run.configurationVersionId
+  return (id === undefined ? undefined : versions.find(id)?.host) ?? null
 }
 
 /** Returns the variables of a run; for equal keys the value with the highest precedence. */

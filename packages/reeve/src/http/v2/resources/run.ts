@@ -15,7 +15,7 @@ import {
   type GovernanceContext,
   type VisibleRun,
 } from '../../../governance/index.ts'
-import type { StatusTimes } from '../../../model/index.ts'
+import type { RunRow, StatusTimes } from '../../../model/index.ts'
 import { formatOptionalTime, resourcePath, formatTime, toMany, toOne } from './links.ts'
 import { userResource } from './users.ts'
 
@@ -180,7 +180,7 @@ function logUrl({ context, origin }: LogUrlDeps, runId: string, phase: v2.RunPha
  */
 export function runEventResources({ run }: Pick<VisibleRun, 'run'>): readonly v2.RunEvent[] {
   const { decision } = run
-  return Object.entries(run.statusMs).map(([name, ms], at): v2.RunEvent => {
+  const events = Object.entries(run.statusMs).map(([name, ms], at): v2.RunEvent => {
     const action = at === 0 ? 'created' : name.slice(0, -'-at'.length).replaceAll('-', '_')
     const isDecision = decision !== null && decision.atMs === ms && at > 0
     const actorId = at === 0 ? run.createdById : isDecision ? decision.byId : null
@@ -197,6 +197,30 @@ export function runEventResources({ run }: Pick<VisibleRun, 'run'>): readonly v2
       relationships: { actor: { data: actorId === null ? null : { id: actorId, type: 'users' } } },
     }
   })
+  return events.toSpliced(1, 0, ...ignoredSetsEvents(run))
+}
+
+/** Position of the warning in the derived IDs: after those of all statuses. */
+const IGNORED_SETS_POSITION = 500
+
+/** Clients print the description of this event as a warning right after they created the run. */
+function ignoredSetsEvents({ id, createdMs, execution }: RunRow): readonly v2.RunEvent[] {
+  const names = execution?.ignoredPolicySets ?? []
+  if (names.length === 0) return []
+  const one = `Policy set ${names[0]} has no policies, so it checks nothing in this run.`
+  const many = `Policy sets ${names.join(', ')} have no policies, so they check nothing in this run.`
+  return [
+    {
+      id: `${v2.ID_PREFIXES['run-events']}-${eventSuffix(id, IGNORED_SETS_POSITION)}`,
+      type: 'run-events',
+      attributes: {
+        action: 'ignored_policy_sets',
+        description: names.length === 1 ? one : many,
+        'created-at': formatTime(createdMs),
+      },
+      relationships: { actor: { data: null } },
+    },
+  ]
 }
 
 /** Returns the suffix of the run's ID, with its last two characters incremented by the position. */

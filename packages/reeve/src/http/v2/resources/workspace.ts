@@ -1,6 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import {
   latestDrift,
+  remoteStateSharing,
   summarizeRuns,
   visibleLockHolder,
   ownTags,
@@ -68,6 +69,8 @@ function workspaceAttributes(
     'inherits-project-auto-destroy': workspace.inheritsProjectAutoDestroy,
     'drift-check-interval': workspace.driftCheckInterval ?? null,
     'drift-status': driftStatus(store.tables, workspace),
+    'global-remote-state': remoteStateSharing(workspace).global,
+    'project-remote-state': remoteStateSharing(workspace).project,
     'resource-count': runs.resourceCount,
     'policy-check-failures': runs.policyCheckFailures,
     'run-failures': runs.runFailures,
@@ -118,5 +121,11 @@ function workspaceRelationships(
       ...relatedLink('workspaces', id, 'effective-tag-bindings'),
       ...(effectiveTagIds === undefined ? {} : toMany('effective-tag-bindings', effectiveTagIds)),
     },
+    'remote-state-consumers': relatedLink(
+      'workspaces',
+      id,
+      'relationships',
+      'remote-state-consumers',
+    ),
   }
 }

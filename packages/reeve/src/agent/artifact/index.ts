@@ -1,0 +1,2 @@
+export { readTar } from './archives.ts'
+export { unpack, UnpackBudget } from './unpack.ts'
