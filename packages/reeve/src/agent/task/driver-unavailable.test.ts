@@ -134,7 +134,7 @@ test('driver away: a kill that cannot be asked for now does not count as a faile
   await agent.stop()
 })
 
-test('driver away: the agent stops all the same, and the next one goes on', async () => {
+test('driver unavailable: the agent stops regardless, and the next one continues', async () => {
   const world = await restarted()
   const second = world.agent()
   await second.start()

@@ -89,7 +89,7 @@ test('fetch: a failed one is retried by the restart policy', async () => {
   assert.deepEqual(bench.events('t0').slice(-2), ['Driver Failure', 'Not Restarting'])
 })
 
-test('restart: asked again while the task is being ended, it is one event', async () => {
+test('restart: a second request during the kill adds no event', async () => {
   const stubborn = { kill_after: '3s' }
   const bench = await aRunner(
     anAssignment({ tasks: [aTask({ Config: stubborn, RestartPolicy: restartPolicy() })] }),

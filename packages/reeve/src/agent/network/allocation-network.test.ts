@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { allocationId, anAssignment, pass, turn } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import type { AllocationNetwork, NetworkManager } from '../network/allocation-network.ts'
+import type { AllocationNetwork, NetworkManager } from './allocation-network.ts'
 
 /** Networks that only remember what was asked of them. */
 function someNetworks(
