@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noPaint } from '../output/color.ts'
-import { formatCheckSummary } from './service.ts'
+import { formatCheckSummary } from './inspect.ts'
 
 test('service info: the output of a failing check is short and printable', () => {
   const shown = (Output: string): string =>

@@ -1,10 +1,17 @@
-import { checksText, type ServiceRegistration } from '@reeve/contract'
+import {
+  checksText,
+  FOLLOWED_LEVELS,
+  type FuzzyMatch,
+  type ServiceRegistration,
+} from '@reeve/contract'
+import { copyFrames } from '../alloc/streams.ts'
 import type { CommandContext } from '../command.ts'
-import { CommandError, EXIT_CODES } from '../errors.ts'
+import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
+import { resolveNode } from '../node/find-node.ts'
 import { formatId, resolveOne } from '../resolve.ts'
-import { escapeControlCharacters } from '../output/printable.ts'
+import { createOutputWriter, escapeControlCharacters } from '../output/printable.ts'
 import { truncateToWidth } from '../output/color.ts'
-import { renderTable } from '../output/format.ts'
+import { joinSections, renderFields, renderTable } from '../output/format.ts'
 
 export async function runServiceList({ client, output }: CommandContext): Promise<number> {
   const { data } = await client.v1.listServices()
@@ -93,4 +100,71 @@ export async function runServiceDelete(invocation: CommandContext): Promise<numb
   await client.v1.deleteServiceRegistration({ params, query: { namespace: one.Namespace } })
   output.printLine(`Instance ${one.ID} of service "${name}" is no longer registered.`)
   return EXIT_CODES.ok
+}
+
+/** `agent monitor`: the log of an agent until Ctrl-C, or until the agent ends. */
+export async function runAgentMonitor(invocation: CommandContext): Promise<number> {
+  const { client, flags, host, output, signal } = invocation
+  const [node, server] = [flags.string('node'), flags.string('server')]
+  if (node !== undefined && server !== undefined) {
+    throw new UsageError('name a node or a server, not both.')
+  }
+  const query = {
+    log_level: flags.oneOf('log-level', FOLLOWED_LEVELS) ?? 'info',
+    log_json: flags.has('json'),
+    ...(server !== undefined && { server_id: server }),
+    ...(node !== undefined && { node_id: (await resolveNode({ ...invocation, args: [node] })).ID }),
+  }
+  const frames = client.frames('monitorAgent', { query, signal })
+  await copyFrames(frames, createOutputWriter(host, 'stdout'), (what) => output.printNotice(what))
+  output.printNotice('The agent closed the log stream.')
+  return EXIT_CODES.ok
+}
+
+/** `agent info`: the statistics of the agent that answers, by part. */
+export async function runAgentInfo({ client, output }: CommandContext): Promise<number> {
+  const { data } = await client.v1.readAgentSelf()
+  output.print(data, () => {
+    const { member, stats } = data
+    const head = renderFields([
+      ['Name', member.Name],
+      ['Address', `${member.Addr}:${member.Port}`],
+      ['Status', output.paint(member.Status === 'alive' ? 'good' : 'bad', member.Status)],
+    ])
+    const parts = Object.entries(stats)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([part, values]) => `${part}\n${renderFields(Object.entries(values))}`)
+    return joinSections([head, ...parts])
+  })
+  return EXIT_CODES.ok
+}
+
+/** `search`: finds objects by ID or name prefix, or by substring with `--fuzzy`. */
+export async function runSearch(invocation: CommandContext): Promise<number> {
+  const { args, client, flags, output } = invocation
+  const text = args[0] ?? ''
+  const Context = flags.string('context') ?? 'all'
+  const { data } = flags.has('fuzzy')
+    ? await client.v1.fuzzySearch({ body: { Text: text, Context } })
+    : await client.v1.search({ body: { Prefix: text, Context } })
+  const rows = Object.entries(data.Matches)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([context, matches]) => {
+      const found: readonly (string | FuzzyMatch)[] = matches ?? []
+      return found.map((match) => matchRow(context, match))
+    })
+  const truncated = Object.keys(data.Truncations).filter(
+    (context) => data.Truncations[context] === true,
+  )
+  output.print(data, () =>
+    rows.length === 0 ? 'No matches.' : renderTable(['In', 'Found', 'Where'], rows),
+  )
+  if (truncated.length > 0)
+    output.printNotice(`More matches in ${truncated.join(', ')}: give more of the text.`)
+  return EXIT_CODES.ok
+}
+
+function matchRow(context: string, match: string | FuzzyMatch): readonly string[] {
+  if (typeof match === 'string') return [context, match, '']
+  return [context, match.ID, (match.Scope ?? []).join(' / ')]
 }

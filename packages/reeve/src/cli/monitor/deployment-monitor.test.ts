@@ -8,8 +8,8 @@ import {
   hasEnded,
   lastMessage,
   waitsForPromotion,
-} from '../monitor/deployment-text.ts'
-import { LiveRegion } from '../monitor/deployment-monitor.ts'
+} from './deployment-text.ts'
+import { LiveRegion } from './deployment-monitor.ts'
 
 function aScreen(columns: number, rows: number) {
   const written: string[] = []
@@ -84,7 +84,7 @@ function aDeployment(
 
 const NOW_MS = 1
 
-test('RolloutLines: tells a pipe only what is new', () => {
+test('RolloutLines: prints only changes to a pipe', () => {
   const lines = new DeploymentLines()
   const state = {
     jobId: 'web',
@@ -105,7 +105,7 @@ test('RolloutLines: tells a pipe only what is new', () => {
   ])
 })
 
-test('RolloutLines: the end of a deployment is told after all else', () => {
+test('RolloutLines: the end of a deployment is printed last', () => {
   const deployment = aDeployment({ HealthyAllocs: 2 }, 'successful')
   const allocations = [anAllocation()]
   const state = { jobId: 'web', evaluation: undefined, deployment, allocations }
@@ -115,7 +115,7 @@ test('RolloutLines: the end of a deployment is told after all else', () => {
   )
 })
 
-test('RolloutLines: what goes wrong is told while it is watched, once', () => {
+test('RolloutLines: failures are printed once while it runs', () => {
   const lines = new DeploymentLines()
   const told = (ExitCode: number, Healthy: boolean | null = null) => {
     const ended = { Type: 'Terminated', Time: 1, ExitCode, Signal: 0 }
@@ -186,7 +186,7 @@ for (const { name, group, healthy, waits } of promotions)
     assert.equal(waitsForPromotion(aDeployment(group), [allocation]), waits)
   })
 
-test('hasEnded: a deployment that is blocked or paused may go on', () => {
+test('hasEnded: a blocked or paused deployment has not ended', () => {
   assert.deepEqual(
     (['successful', 'failed', 'cancelled', 'running', 'paused', 'blocked'] as const).map((Status) =>
       hasEnded({ Status }),
@@ -195,7 +195,7 @@ test('hasEnded: a deployment that is blocked or paused may go on', () => {
   )
 })
 
-test('lastMessage: what went wrong is told rather than what was done about it', () => {
+test('lastMessage: prefers the failure to the reaction to it', () => {
   const event = (Type: string, Time: number, DisplayMessage: string) => ({
     Type,
     Time,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { expandRunShorthand } from './shorthand.ts'
+import { expandRunShorthand } from './registry.ts'
 
 const cases = [
   { typed: 'run web.hcl', means: 'job run web.hcl' },

@@ -43,7 +43,7 @@ for (const { name, given, finds, asks } of cases)
     assert.deepEqual(await find(given), { name: finds, asked: [asks] })
   })
 
-test('find by id: says what could be meant', async () => {
+test('find by id: lists the candidates of an ambiguous prefix', async () => {
   await assert.rejects(find('aab'), (thrown) => {
     assert.ok(thrown instanceof CommandError)
     assert.equal(thrown.message, 'Several allocations begin with "aab":')
@@ -52,7 +52,7 @@ test('find by id: says what could be meant', async () => {
   })
 })
 
-test('find by id: says that there is none, and where to look', async () => {
+test('find by id: reports a missing object and how to list them', async () => {
   await assert.rejects(find('00'), (thrown) => {
     assert.ok(thrown instanceof CommandError)
     assert.equal(thrown.message, 'There is no allocation "00".')
@@ -62,7 +62,7 @@ test('find by id: says that there is none, and where to look', async () => {
 })
 
 for (const given of ['', 'a', 'web', 'xyz1', '0'.repeat(33), '../..'])
-  test(`find by id: asks nobody for "${given}"`, async () => {
+  test(`find by id: sends no request for "${given}"`, async () => {
     await assert.rejects(find(given), UsageError)
   })
 
