@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { call, fails, testCalls } from '../../../../test/build/function-cases.ts'
+import { call, fails, testCalls } from '../../../test/build/function-cases.ts'
 
 testCalls([
   ['alltrue([true, "true"])', 'true'],

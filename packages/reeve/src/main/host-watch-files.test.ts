@@ -27,7 +27,7 @@ function aWatch() {
   return { files, lines, pass, watch }
 }
 
-test('open files: a process that runs out of them says so, and what to do', async () => {
+test('open files: a process that runs out of them logs a remedy', async () => {
   const { files, lines, pass, watch } = aWatch()
   await pass(30_000)
   assert.deepEqual(lines, [])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { SpanExporter } from './span-exporter.ts'
+import { SpanExporter } from './tracing.ts'
 import { SpanRecorder } from './tracer.ts'
 
 const RESOURCE = { serviceName: 'reeve', serviceVersion: '1', instance: 'a', region: 'global' }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileFilter, type FilterOptions } from './compile.ts'
-import { equalityConstraints } from './conjuncts.ts'
+import { compileFilter, equalityConstraints, type FilterOptions } from './compile.ts'
 import { fieldTypeFromSchema } from './field-type.ts'
 
 const options: FilterOptions = {
