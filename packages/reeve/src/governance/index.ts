@@ -11,7 +11,6 @@ export {
   type PublicUser,
 } from './caller.ts'
 export {
-  type EventStreamClient,
   findAuditableOrganization,
   findEventStreamClient,
   findOrganization,
@@ -35,21 +34,20 @@ export {
   workspacePermissions,
   type ProjectRight,
 } from './permissions.ts'
-export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/team-access.ts'
 export {
   createProjectAccess,
-  deleteProjectAccess,
-  findProjectAccess,
-  listProjectAccesses,
-  updateProjectAccess,
-} from './access/project-access.ts'
-export {
   createWorkspaceAccess,
+  deleteProjectAccess,
   deleteWorkspaceAccess,
+  findProjectAccess,
   findWorkspaceAccess,
+  listProjectAccesses,
   listWorkspaceAccesses,
+  PROJECT_LEVELS,
+  updateProjectAccess,
   updateWorkspaceAccess,
-} from './access/workspace-access.ts'
+  WORKSPACE_LEVELS,
+} from './access/team-access.ts'
 export {
   createOrganization,
   deleteOrganization,
@@ -79,7 +77,6 @@ export {
   findPolicy,
   findPolicyOrganization,
   findPolicySet,
-  type PolicyRight,
   type VisiblePolicy,
   type VisiblePolicySet,
 } from './policies/find-policy.ts'
@@ -110,10 +107,7 @@ export {
   hasPolicySets,
   readPolicyCode,
   setsForNamespace,
-  type ApplicablePolicy,
   needsOverrideComment,
-  type ApplicablePolicySet,
-  type PolicySetReader,
 } from './policy-sets/applicable-sets.ts'
 export {
   addFlatTags,
@@ -231,7 +225,6 @@ export {
   createConfiguration,
   findConfiguration,
   readConfigurationArchive,
-  type VisibleConfiguration,
 } from './configuration-versions/configuration-versions.ts'
 export {
   type CreatedState,

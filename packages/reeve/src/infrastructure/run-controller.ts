@@ -37,7 +37,7 @@ import {
 import { buildPhaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
 import { chooseNodeVersion, chooseRemoteVersion } from './tools.ts'
 
-export interface ControllerLog {
+interface ControllerLog {
   warn(fields: object, message: string): void
 }
 

@@ -4,7 +4,7 @@ import type { PolicyResult } from './engine.ts'
 export type EnforcementLevel = v2.PolicyOutcome['enforcement_level']
 
 /** A policy of a set that applies to an input. */
-export interface EnforcedPolicy {
+interface EnforcedPolicy {
   readonly name: string
   readonly level: EnforcementLevel
   readonly description: string | null
@@ -20,7 +20,7 @@ export interface PolicySetResult {
 }
 
 /** Effect of a failed policy. */
-export type EnforcementEffect =
+type EnforcementEffect =
   /** Only warns. */
   | 'warning'
   /** Denies, unless a permitted user overrides it. */
@@ -46,10 +46,7 @@ export function enforcementEffect(
 /**
  * Returns the effective level: in an overridable set, hard-mandatory policies are soft-mandatory.
  */
-export function effectiveLevel(
-  level: EnforcementLevel,
-  isOverridableSet: boolean,
-): EnforcementLevel {
+function effectiveLevel(level: EnforcementLevel, isOverridableSet: boolean): EnforcementLevel {
   return level === 'hard-mandatory' && isOverridableSet ? 'soft-mandatory' : level
 }
 

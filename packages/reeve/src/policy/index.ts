@@ -1,8 +1,6 @@
-// tidy-allow dead-export: enforcement on jobs and runs is its next reader
 export {
   type Diagnostic,
   type EngineInput,
-  type EngineOptions,
   type EvaluationOrigin,
   type EvaluationPurpose,
   type InputProblem,
@@ -16,12 +14,10 @@ export {
   type PolicyResult,
 } from './engine.ts'
 export {
-  isObject,
   parsePlan,
   policyDocument,
   summarizePlan,
   toPolicyInput,
-  validateNewPlan,
   validatePlan,
 } from './plan-document.ts'
 export { redactPlan, SecretCollector, sensitiveValues, withoutSecrets } from './redaction.ts'
@@ -30,10 +26,8 @@ export {
   type ArchiveHost,
   type ArchiveProblem,
   type ArchiveTarget,
-  type PolicyBundle,
   readSetArchive,
   type SetArchive,
-  writeBundle,
 } from './set-archive.ts'
 export { InProcessEngine } from './in-process-engine.ts'
 export { POLICY_STEPS_MAX } from './limits.ts'
@@ -41,7 +35,6 @@ export {
   type Manifest,
   MANIFEST_FILES,
   type ManifestMock,
-  type ManifestPolicy,
   type PolicySetManifest,
   readManifest,
 } from './manifest.ts'
@@ -57,12 +50,10 @@ export {
 export { resolveQuery, qualifyQuery } from './rego.ts'
 export type { JobInput, JsonObject, PlanInput, PolicyInput } from './policy-input.ts'
 export {
-  effectiveLevel,
   formatViolation,
   toPolicyOutcome,
   decideEnforcement,
   enforcementEffect,
-  type EnforcedPolicy,
   type EnforcementLevel,
   type PolicySetResult,
   type PolicyViolation,

@@ -89,7 +89,7 @@ export function validatePlan(value: unknown): Result<JsonObject, string> {
  * Validates an uploaded plan, including its resource changes, which are counted. Stored plans are
  * not validated again.
  */
-export function validateNewPlan(value: unknown): Result<JsonObject, string> {
+function validateNewPlan(value: unknown): Result<JsonObject, string> {
   const plan = validatePlan(value)
   if (!plan.ok) return plan
   const problem = resourceChangesProblem(asList(plan.value['resource_changes']))

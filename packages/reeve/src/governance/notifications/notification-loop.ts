@@ -22,11 +22,11 @@ import {
   type Notifier,
 } from './send-notification.ts'
 
-export interface NotificationLog {
+interface NotificationLog {
   warn(fields: object, message: string): void
 }
 
-export interface NotificationLoopOptions {
+interface NotificationLoopOptions {
   readonly notifier: Notifier
   readonly log: NotificationLog
 }

@@ -27,11 +27,11 @@ const TURN_BUDGET_MS = 50
 /** Runs expired in one commit; the rest follow in the next round. */
 const EXPIRED_PER_COMMIT_MAX = 200
 
-export interface RunWorkerLog {
+interface RunWorkerLog {
   warn(fields: object, message: string): void
 }
 
-export interface RunWorkerOptions {
+interface RunWorkerOptions {
   readonly context: GovernanceOptions
   readonly log: RunWorkerLog
 }

@@ -10,7 +10,7 @@ import { streamSocket, WebSocketAcceptor } from './websocket.ts'
 
 const STREAM_PATH_PREFIX = `${NODE_STREAM_PATH}/`
 
-export interface NodeStreamDeps {
+interface NodeStreamDeps {
   readonly requests: NodeRpcClient
   readonly clock: Clock
 }

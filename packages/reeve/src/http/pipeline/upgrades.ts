@@ -24,7 +24,7 @@ export interface WebSocketChannel {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
 }
 
-export interface UpgradeOptions {
+interface UpgradeOptions {
   readonly channels: readonly WebSocketChannel[]
   readonly admission: Admission
   readonly routing: RequestRouting

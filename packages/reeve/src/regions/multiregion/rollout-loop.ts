@@ -48,7 +48,7 @@ interface RolloutLog {
   warn(fields: object, message: string): void
 }
 
-export interface RolloutLoopOptions {
+interface RolloutLoopOptions {
   readonly context: WorkloadContext
   readonly client: Pick<RegionClient, 'request'>
   /** Secret of a token that may read jobs in every region; empty if ACLs are off. */

@@ -31,7 +31,7 @@ interface ReplicationLog {
   warn(fields: object, message: string): void
 }
 
-export interface ReplicationOptions {
+interface ReplicationOptions {
   readonly context: WorkloadContext
   readonly client: Pick<RegionClient, 'request'>
   /** The authoritative region. */

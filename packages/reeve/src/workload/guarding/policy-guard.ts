@@ -1,3 +1,6 @@
+import type { v2 } from '@reeve/contract'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
+import { LIMITS } from '../../model/index.ts'
 import {
   namespaceTenant,
   toPolicyOutcome,
@@ -6,10 +9,11 @@ import {
   type PolicySetResult,
   type PolicyResult,
   type PolicyEngine,
+  SecretCollector,
+  withoutSecrets,
+  type PolicyDefinition,
 } from '../../policy/index.ts'
-import { redactSecrets } from './hide-secrets.ts'
 import type { EnforcedPolicy, EnforcedPolicySet, PolicySource } from './policy-source.ts'
-import { PolicyCodeCache } from './policy-texts.ts'
 
 /** Result of a policy set, with the outcomes of its policies in order. */
 export interface PolicySetVerdict extends PolicySetResult {
@@ -23,7 +27,7 @@ export interface PolicyInputOptions {
   readonly mayReadNamespace: (namespace: string) => boolean
 }
 
-export interface JobPolicyEvaluatorOptions {
+interface JobPolicyEvaluatorOptions {
   readonly source: PolicySource
   readonly engine: PolicyEngine
 }
@@ -119,4 +123,66 @@ const NOT_EVALUATED = erroredJudgement('the policy was not asked')
 function erroredJudgement(message: string): PolicyResult {
   const finding = { rule: null, line: null, column: null, message }
   return { status: 'errored', output: [], findings: [finding] }
+}
+
+const SECRET_MASK = '(hidden)'
+
+/**
+ * Removes secret values from the findings of policies. The submitter of a job sees the findings,
+ * and need not have permission to read variables or sensitive parameters.
+ */
+function redactSecrets(
+  outcomes: readonly v2.PolicyOutcome[],
+  { variables }: Pick<JobInput, 'variables'>,
+  { secrets: parameterSecrets }: Pick<EnforcedPolicySet, 'secrets'>,
+): readonly v2.PolicyOutcome[] {
+  const secrets = new SecretCollector()
+  secrets.add(parameterSecrets)
+  for (const items of variables.values()) secrets.add(items)
+  const texts = secrets.encodedValues()
+  return outcomes.map((outcome) => withoutSecrets(withoutDetails(outcome), texts, SECRET_MASK))
+}
+
+/** Removes output and values, which may be long and are not shown for jobs. */
+function withoutDetails(outcome: v2.PolicyOutcome): v2.PolicyOutcome {
+  const findings = outcome.findings.map(({ value: _, ...shown }) => shown)
+  return { ...outcome, output: [], findings }
+}
+
+/** Other systems prefix `_var` with their own name; see `policy/native-input.ts`. */
+const VARIABLE_IMPORT_PATTERN = /\b[a-z]+_var\b/
+
+/** Policy code in the form used for evaluation. */
+interface CachedPolicy {
+  readonly code: PolicyDefinition
+  /** True if it may read variables, which are collected only then. */
+  readonly readsVariables: boolean
+}
+
+/** Caches policy code by hash, so entries never become stale. */
+class PolicyCodeCache {
+  readonly #source: Pick<PolicySource, 'readCode'>
+  readonly #cache = new LruCache<string, CachedPolicy>({
+    weightMax: LIMITS.policyTextCharsMax,
+    countMax: LIMITS.policyTextsMax,
+    weigh: (_, { code }) => code.code.length,
+  })
+
+  constructor(source: Pick<PolicySource, 'readCode'>) {
+    this.#source = source
+  }
+
+  /** Undefined if the code is no longer stored. */
+  async find(policy: EnforcedPolicy): Promise<CachedPolicy | undefined> {
+    const { codeHash, kind, name, query } = policy
+    const key = JSON.stringify([codeHash, kind, name, query])
+    const cached = this.#cache.get(key)
+    if (cached !== undefined) return cached
+    const code = await this.#source.readCode(codeHash)
+    if (code === undefined) return undefined
+    const readsVariables = kind === 'native' && VARIABLE_IMPORT_PATTERN.test(code)
+    const entry: CachedPolicy = { code: { name, kind, query, code }, readsVariables }
+    this.#cache.set(key, entry)
+    return entry
+  }
 }

@@ -137,7 +137,7 @@ function invalid(message: string): Result<never, Refusal> {
 /** Maximum number of unconfirmed offers per node; further rotations wait. */
 const PENDING_OFFERS_MAX = 4
 
-export interface SecretRotation {
+interface SecretRotation {
   readonly status: NodeSecretRotation
   readonly nodeModifyIndex: number
   readonly index: number

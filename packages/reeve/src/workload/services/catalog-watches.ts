@@ -28,7 +28,7 @@ import { openItems } from '../variables/variables.ts'
 import { listServiceNames } from './services.ts'
 
 /** A node that watches services and variables for its templates. */
-export interface CatalogSubscriber {
+interface CatalogSubscriber {
   readonly nodeId: string
   send(text: string): void
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { anAllocation } from '../../test/build/allocation.ts'
-import { aJob } from '../../test/build/job.ts'
-import { ALLOCATION_SPLIT, JOB_SPLIT } from './schema/row-splits.ts'
-import { encodeSplitRow, joinRowJson, type RowSplit } from './table/row-json.ts'
+import { anAllocation } from '../../../test/build/allocation.ts'
+import { aJob } from '../../../test/build/job.ts'
+import { ALLOCATION_SPLIT, JOB_SPLIT } from './row-splits.ts'
+import { encodeSplitRow, joinRowJson, type RowSplit } from '../table/row-json.ts'
 
 function eachFieldIsWritten<Row extends object>(row: Row, pieces: RowSplit<Row>): void {
   const before = { row, text: encodeSplitRow(row, pieces, {}) }

@@ -1,15 +1,15 @@
 import { after, test } from 'node:test'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../../../test/build/postgres.ts'
-import { rollStoreSuite } from '../../../test/suites/roll-store.ts'
+import { serverRegistrySuite } from '../../../test/suites/server-registry.ts'
 import { openPostgresDatabase } from './postgres-database.ts'
 
 const missing = whyNoPostgres()
-if (missing !== undefined) test('the roll in PostgreSQL', { skip: missing }, () => undefined)
+if (missing !== undefined) test('server registry in PostgreSQL', { skip: missing }, () => undefined)
 else runSuite(await startPostgres())
 
 function runSuite(postgres: TestPostgres): void {
   after(() => postgres.stop())
-  rollStoreSuite('PostgreSQL', async (t) => {
+  serverRegistrySuite('PostgreSQL', async (t) => {
     const url = await postgres.newDatabase()
     const database = await openPostgresDatabase(url)
     t.after(() => database.close())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RequestDurationHistogram } from './request-durations.ts'
+import { RequestDurationHistogram } from './metrics.ts'
 
 const NAME = 'service_http_request_seconds'
 
