@@ -10,7 +10,7 @@ export interface RollHome {
 }
 
 /** What every roll promises: the comments of `cluster/server-registry.ts`, one by one. */
-export function rollStoreSuite(
+export function serverRegistrySuite(
   name: string,
   makeHome: (t: TestContext) => RollHome | Promise<RollHome>,
 ): void {
