@@ -69,7 +69,9 @@ export type Shortfall = t.Infer<typeof Shortfall>
 export const PlacementReason = t.Named('PlacementReason', 'One rule that a node does not meet.', {
   Rule: t.Enum(PLACEMENT_RULES),
   Level: t.Enum(RULE_LEVELS),
-  Task: t.String({ description: 'The task with the requirement; empty for requirements of the group or job.' }),
+  Task: t.String({
+    description: 'The task with the requirement; empty for requirements of the group or job.',
+  }),
   Constraint: t.Nullable(Constraint),
   Found: t.String({ description: 'Value on the node; empty if it has none.' }),
   Shortfall: t.Nullable(Shortfall),
@@ -90,7 +92,10 @@ export const PlacementRefusal = t.Object(
         'the missing share of the request for each resource.',
     }),
   },
-  { $id: 'PlacementRefusal', description: 'Nodes that reject the allocation for the same reasons.' },
+  {
+    $id: 'PlacementRefusal',
+    description: 'Nodes that reject the allocation for the same reasons.',
+  },
 )
 export type PlacementRefusal = t.Infer<typeof PlacementRefusal>
 
@@ -112,7 +117,9 @@ export type ChangeStep = t.Infer<typeof ChangeStep>
 export const PlacementChange = t.Object(
   {
     Steps: t.Array(ChangeStep, { description: 'All of them are needed.' }),
-    Places: t.Integer({ description: 'Number of unplaced allocations that the change would place.' }),
+    Places: t.Integer({
+      description: 'Number of unplaced allocations that the change would place.',
+    }),
     Nodes: t.Array(NodeName, { description: 'Some of the nodes that they would be placed on.' }),
     Text: t.String(),
   },
@@ -148,7 +155,9 @@ export const GroupExplanation = t.Named('GroupExplanation', {
   NodesConsidered: t.Integer({ description: 'All nodes, ready or not.' }),
   Refusals: t.Array(PlacementRefusal, { description: 'The closest to fitting first.' }),
   RefusalsOmitted: t.Integer({ description: 'Number of rejections beyond `limit`.' }),
-  Changes: t.Array(PlacementChange, { description: 'The smallest first; empty if all are placed.' }),
+  Changes: t.Array(PlacementChange, {
+    description: 'The smallest first; empty if all are placed.',
+  }),
   Metrics: t.Nullable(PlacementMetrics),
 })
 export type GroupExplanation = t.Infer<typeof GroupExplanation>
@@ -160,9 +169,7 @@ export const Explanation = t.Object(
     JobVersion: t.Integer(),
     EvalID: t.String({ description: 'The evaluation that is explained, or the latest.' }),
     EvalStatus: t.String(),
-    Index: t.Index(
-      'The explained state; with many groups, the last ones may be of a later state.',
-    ),
+    Index: t.Index('The explained state; with many groups, the last ones may be of a later state.'),
     Text: t.String({ description: 'Summary in one sentence.' }),
     Groups: t.Array(GroupExplanation, { description: 'Groups with unplaced allocations.' }),
     GroupsOmitted: t.Integer({
@@ -188,5 +195,8 @@ export const explainQuery = {
       default: 'class',
     }),
   ),
-  limit: t.IntegerParameter('Rejections and unplaced allocations listed for each group; at most 1000.', 20),
+  limit: t.IntegerParameter(
+    'Rejections and unplaced allocations listed for each group; at most 1000.',
+    20,
+  ),
 }
