@@ -112,7 +112,7 @@ export const EXPERIMENTS: readonly ProofExperiment[] = [
   {
     name: 'cluster-simulation',
     claim:
-      'simulated clusters of three servers on one database, with a linearizability check: one leader at a time, every server tells the log',
+      'simulated clusters of three servers on one database, with a linearizability check: one leader at a time, every server publishes the log',
     script: [SIMULATION, '--cluster'],
     weight: 3,
     secondsMin: 5,

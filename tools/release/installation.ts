@@ -14,7 +14,7 @@ import { rolldown, type Plugin } from 'rolldown'
 /** Manual pages, from the tables of the command line itself. */
 import type { CommandSpec } from '../../packages/reeve/src/cli/command.ts'
 import { COMMANDS, GROUPS } from '../../packages/reeve/src/cli/commands.ts'
-import { LOCAL_COMMANDS } from '../../packages/reeve/src/cli/completion/local-commands.ts'
+import { LOCAL_COMMANDS } from '../../packages/reeve/src/cli/completion/completion.ts'
 import { escapeModules, contentHash, shortenMaps } from '../build/bundle.ts'
 import { createSourcePlugin, entryModuleId } from '../build/source-plugin.ts'
 import { SOURCE } from '../build/paths.ts'

@@ -83,7 +83,7 @@ function compare(a: Value, b: Value): number {
   return fail('invalid type for comparison')
 }
 
-/** Of a text the number of its bytes. */
+/** Returns the length; for a string the number of bytes. */
 function lengthOf(value: Value): Value {
   if (typeof value === 'string') return BigInt(byteLength(value))
   if (isList(value)) return BigInt(value.length)

@@ -256,7 +256,7 @@ for (const { name, source, message } of refused) {
   })
 }
 
-test('the line of a mistake is told', () => {
+test('the line of an error is reported', () => {
   assert.throws(() => render('a\nb\n{{ index .list 9 }}'), /^TemplateError: line 3: /)
   assert.throws(() => render('a\n\n\n{{ nope }}'), /^TemplateError: line 4: /)
 })

@@ -34,10 +34,13 @@ function checkEvaluations({ expectedState, leader }: World): void {
   const blocked = new Set<string>()
   for (const row of expectedState.evaluations.byKey.values()) {
     if (row.Status === 'pending' && Date.parse(row.WaitUntil) <= nowMs)
-      throw new Violation('no evaluation is left', `${row.ID} of ${row.JobID} ${row.TriggeredBy}`)
+      throw new Violation(
+        'no evaluation is pending',
+        `${row.ID} of ${row.JobID} ${row.TriggeredBy}`,
+      )
     if (row.Status !== 'blocked') continue
     const key = namespacedKey(row.Namespace, row.JobID)
-    if (blocked.has(key)) throw new Violation('a job waits for room once', row.JobID)
+    if (blocked.has(key)) throw new Violation('a job has one blocked evaluation', row.JobID)
     blocked.add(key)
   }
 }
@@ -47,7 +50,7 @@ function checkNodesMatchState({ expectedState, nodes }: World): void {
   for (const node of nodes.values()) {
     const row = expectedState.nodes.find(node.id)
     if (row?.Status !== 'ready')
-      throw new Violation('who is there is ready', `${node.id} is ${row?.Status}`)
+      throw new Violation('connected nodes are ready', `${node.id} is ${row?.Status}`)
     const running = new Set(node.driver.running)
     for (const allocation of expectedState.allocations.inGroup(`node ${node.id}`)) {
       const isRunning = running.delete(allocation.ID)
@@ -59,12 +62,11 @@ function checkNodesMatchState({ expectedState, nodes }: World): void {
       const isWronglyReported = isReportedComplete && exit?.exitCode === 1
       if (isRunning !== isReportedRunning || isWronglyReported)
         throw new Violation(
-          'the leader knows what runs',
+          'the leader knows every running task',
           `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${isRunning ? 'running' : `ended with ${exit?.exitCode}`}`,
         )
     }
-    for (const id of running)
-      throw new Violation('nothing runs that nobody knows of', `${id} on ${node.id}`)
+    for (const id of running) throw new Violation('no unknown task runs', `${id} on ${node.id}`)
   }
 }
 
@@ -72,12 +74,12 @@ function checkAllocationStates({ expectedState }: World): void {
   for (const row of expectedState.allocations.byKey.values()) {
     const label = `${row.Name} ${row.ID} ${row.DesiredStatus} ${row.ClientStatus}`
     if (isServerTerminal(row) && !isClientTerminal(row))
-      throw new Violation('what should stop has ended', label)
+      throw new Violation('stopped allocations have ended', label)
     if (row.ClientStatus === 'pending' && !isServerTerminal(row))
-      throw new Violation('what should run has begun', label)
+      throw new Violation('desired allocations run', label)
     const node = expectedState.nodes.find(row.NodeID)
     if (!isTerminal(row) && node?.Status !== 'ready' && row.ClientStatus !== 'unknown')
-      throw new Violation('what was on a lost node is lost', `${label} on ${row.NodeName}`)
+      throw new Violation('allocations of a lost node are lost', `${label} on ${row.NodeName}`)
   }
 }
 
@@ -134,7 +136,7 @@ function checkStoppedJob({ expectedState }: World, job: Job): void {
   const live = expectedState.allocations.inGroup(`job ${key}`).filter((row) => !isTerminal(row))
   if (job.Stop && live.length > 0)
     throw new Violation(
-      'a stopped job runs nowhere',
+      'a stopped job has no running allocations',
       `${job.ID}: ${live.map((row) => row.Name).join()}`,
     )
 }
@@ -164,10 +166,10 @@ function checkCount(model: ExpectedState, job: Job, group: TaskGroup): void {
   const counted = isPromotionDue ? nonTerminal.length - canaries.length : nonTerminal.length
   const label = `${job.ID} ${group.Name}: ${counted} of ${group.Count}, deployment ${latest?.Status}`
   if (counted > group.Count && !isPromotionDue)
-    throw new Violation('no more run than should', label)
+    throw new Violation('no more allocations run than desired', label)
   if (counted >= expectedCount(model, { job, group, isPromotionDue })) return
   if (!isBlocked(model, key, group.Name) && !mayHaveExhaustedReschedules(model, job, group))
-    throw new Violation('a service reaches its count or names what it lacks', label)
+    throw new Violation('a service reaches its count or reports why not', label)
 }
 
 interface CountedGroup {

@@ -101,9 +101,7 @@ export function runRandomOperation(world: World, random: RandomStream): void {
     (thrown: unknown) => {
       // The storage failed; the client does not know the outcome.
       if (thrown instanceof Fault) return world.trace.log(`${name}: ${thrown.kind}`)
-      world.reportViolation(
-        new Violation('use cases make no mistakes', `${name}: ${stackOf(thrown)}`),
-      )
+      world.reportViolation(new Violation('use cases have no bugs', `${name}: ${stackOf(thrown)}`))
     },
   )
 }
@@ -126,7 +124,7 @@ function checkAcknowledged(
     world.reportViolation(
       new Violation(
         'nothing is acknowledged before it is durable',
-        `${name} at ${result.value.index}, told up to ${world.expectedState.index}`,
+        `${name} at ${result.value.index}, durable up to ${world.expectedState.index}`,
       ),
     )
 }

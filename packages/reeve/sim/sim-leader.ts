@@ -214,7 +214,7 @@ export class SimLeader {
       const placed = this.#growth.findPlaced(commit)
       if (placed !== undefined && !this.#isDead)
         this.#options.reportViolation(
-          new Violation('nothing is placed while memory is short', `#${commit.index} ${placed}`),
+          new Violation('nothing is placed while memory is low', `#${commit.index} ${placed}`),
         )
     }
   }

@@ -171,7 +171,7 @@ export class SimNode {
         const text = `${id} ${message} ${JSON.stringify(fields)}`
         // A leader may reject a node because its storage fails.
         if (message === REJECTED_MESSAGE || !isAlive()) trace(text)
-        else reportViolation(new Violation('agents make no mistakes', text))
+        else reportViolation(new Violation('agents have no bugs', text))
       },
     }
   }

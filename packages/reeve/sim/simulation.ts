@@ -153,7 +153,7 @@ async function waitForLeader(world: World): Promise<void> {
     await world.clock.advance(1_000, world.hasFailed)
     if (world.leader !== undefined && world.leader.store.fault === undefined) return
   }
-  world.reportViolation(new Violation('a leader comes back', 'nobody leads after a minute'))
+  world.reportViolation(new Violation('a leader is elected', 'no server leads after a minute'))
 }
 
 /** Advances time until the work is done. Returns false if the leader could not complete it. */
@@ -218,7 +218,7 @@ async function checkNoChangesOnEvaluation(world: World): Promise<void> {
     if (before.get(id) !== desired)
       world.reportViolation(
         new Violation(
-          'what has settled is what is wanted',
+          're-evaluation changes nothing',
           `${desired} (${before.get(id) ?? 'was not there'}), ${id}`,
         ),
       )

@@ -66,7 +66,7 @@ export class SingleServer implements ServerBackend {
       onAppendFailed: () => this.#expectExit(engine),
       onWriteAfterFailure: () =>
         world.reportViolation(
-          new Violation('a failed append is the last', 'the process appended again'),
+          new Violation('nothing is appended after a failed append', 'the process appended again'),
         ),
     })
     const leader = await SimLeader.open({
@@ -139,7 +139,7 @@ export class SingleServer implements ServerBackend {
     this.#world.clock.after(MAX_EXIT_MS, () => {
       if (this.#engine === engine && this.#leader !== undefined)
         this.#world.reportViolation(
-          new Violation('a failed append ends the process', 'the leader goes on'),
+          new Violation('a failed append ends the process', 'the leader still runs'),
         )
     })
   }

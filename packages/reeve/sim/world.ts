@@ -99,7 +99,7 @@ export class World {
       trace: (text) => this.trace.log(text),
       onSent: (text) => this.#checkSent(text),
       reportViolation: (violation) => this.reportViolation(violation),
-      onBug: (text) => this.reportViolation(new Violation('loops make no mistakes', text)),
+      onBug: (text) => this.reportViolation(new Violation('loops have no bugs', text)),
     }
   }
 
@@ -200,8 +200,8 @@ export class World {
       if (Number(index) > this.expectedState.index)
         this.reportViolation(
           new Violation(
-            'nothing is told before it is durable',
-            `a node is told of ${index}, durable is ${this.expectedState.index}`,
+            'only durable commits are published',
+            `a node received ${index}, durable up to ${this.expectedState.index}`,
           ),
         )
   }

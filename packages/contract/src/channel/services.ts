@@ -25,16 +25,16 @@ export const ReportedService = Type.Object(
 export type ReportedService = Infer<typeof ReportedService>
 
 /** All services that one allocation offers now. Services that are not listed are deregistered. */
-export const AllocationServices = Type.Object({
+export const AllocationServiceSet = Type.Object({
   allocation: Uuid(),
   services: Type.Array(ReportedService),
 })
-export type AllocationServices = Infer<typeof AllocationServices>
+export type AllocationServiceSet = Infer<typeof AllocationServiceSet>
 
 export const ServicesMessage = Type.Object({
   kind: Type.Literal('services'),
-  seq: Type.Integer({ minimum: 1, description: 'Counts up on one channel.' }),
-  sets: Type.Array(AllocationServices),
+  seq: Type.Integer({ minimum: 1, description: 'Increases with every message of a channel.' }),
+  sets: Type.Array(AllocationServiceSet),
   all: Type.Optional(
     Type.Array(Uuid(), {
       description:
@@ -62,7 +62,7 @@ export type WatchTopic = Infer<typeof WatchTopic>
 
 export const WatchMessage = Type.Object({
   kind: Type.Literal('watch'),
-  id: Type.Integer({ minimum: 1, description: 'Chosen by the agent, good for one channel.' }),
+  id: Type.Integer({ minimum: 1, description: 'Chosen by the agent; valid for one channel.' }),
   what: WatchTopic,
 })
 

@@ -83,7 +83,7 @@ export type Evaluation = t.Infer<typeof Evaluation>
 export const EvaluationCount = t.Named('EvaluationCount', { Count: t.Integer(), ...responseMeta })
 export type EvaluationCount = t.Infer<typeof EvaluationCount>
 
-/** By ids or by filter, never both. */
+/** Selects evaluations by ID or by filter, not both. */
 export const EvaluationDeleteRequest = t.Named('EvaluationDeleteRequest', {
   EvalIDs: t.Array(t.String()),
   Filter: t.String(),

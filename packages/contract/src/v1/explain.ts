@@ -8,9 +8,9 @@ import { PlacementMetrics } from './metrics.ts'
  * matches the scheduler's behaviour.
  */
 
-/** Reasons why an allocation is not placed. */
-export const INSTANCE_STATES = ['refused', 'delayed', 'held', 'queued'] as const
-export type InstanceState = (typeof INSTANCE_STATES)[number]
+/** Why an allocation is not placed. */
+export const UNPLACED_STATES = ['refused', 'delayed', 'held', 'queued'] as const
+export type UnplacedState = (typeof UNPLACED_STATES)[number]
 
 /** Rules that can reject a node, in the order of their evaluation. */
 export const PLACEMENT_RULES = [
@@ -51,7 +51,7 @@ export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
 export const JobFilePlace = t.Object(
   { Line: t.Integer(), Column: t.Integer() },
-  { $id: 'JobFilePlace', description: 'A place in the job file that a job was submitted with.' },
+  { $id: 'JobFilePlace', description: 'A position in the job file that a job was submitted with.' },
 )
 export type JobFilePlace = t.Infer<typeof JobFilePlace>
 
@@ -60,7 +60,7 @@ export const NodeName = t.Named('NodeName', { ID: t.String(), Name: t.String() }
 export const Shortfall = t.Named('Shortfall', 'How far a node was from fitting in one dimension.', {
   Unit: t.String({ description: '`MHz`, `MB` or empty for things that are counted.' }),
   Asked: t.Number(),
-  Free: t.Number({ description: 'Left for this instance after what the node holds.' }),
+  Free: t.Number({ description: 'Available for this allocation besides those on the node.' }),
   Capacity: t.Number({ description: 'Total capacity of the node minus its reservation.' }),
   Missing: t.Number({ description: '`Asked` less `Free`.' }),
 })
@@ -69,7 +69,9 @@ export type Shortfall = t.Infer<typeof Shortfall>
 export const PlacementReason = t.Named('PlacementReason', 'One rule that a node does not meet.', {
   Rule: t.Enum(PLACEMENT_RULES),
   Level: t.Enum(RULE_LEVELS),
-  Task: t.String({ description: 'The task that asks for it; empty above the task.' }),
+  Task: t.String({
+    description: 'The task with the requirement; empty for requirements of the group or job.',
+  }),
   Constraint: t.Nullable(Constraint),
   Found: t.String({ description: 'Value on the node; empty if it has none.' }),
   Shortfall: t.Nullable(Shortfall),
@@ -81,16 +83,19 @@ export const PlacementRefusal = t.Object(
   {
     ComputedClass: t.String({ description: 'Class of the nodes; empty for one node.' }),
     NodeClass: t.String(),
-    NodeCount: t.Integer({ description: 'Nodes refused for these reasons.' }),
-    Nodes: t.Array(NodeName, { description: 'Some of them, the nearest to fitting first.' }),
-    Reasons: t.Array(PlacementReason, { description: 'Every rule that is not met.' }),
+    NodeCount: t.Integer({ description: 'Number of nodes rejected for these reasons.' }),
+    Nodes: t.Array(NodeName, { description: 'Some of these nodes, the closest to fitting first.' }),
+    Reasons: t.Array(PlacementReason, { description: 'All rules that are not met.' }),
     Distance: t.Number({
       description:
-        'How far the nearest of them is from fitting: 1 for each rule that is not met, and ' +
-        'for each dimension the missing share of what was asked.',
+        'How far the closest of the nodes is from fitting: 1 for each rule that is not met, plus ' +
+        'the missing share of the request for each resource.',
     }),
   },
-  { $id: 'PlacementRefusal', description: 'Nodes that refuse the instance for the same reasons.' },
+  {
+    $id: 'PlacementRefusal',
+    description: 'Nodes that reject the allocation for the same reasons.',
+  },
 )
 export type PlacementRefusal = t.Infer<typeof PlacementRefusal>
 
@@ -112,24 +117,26 @@ export type ChangeStep = t.Infer<typeof ChangeStep>
 export const PlacementChange = t.Object(
   {
     Steps: t.Array(ChangeStep, { description: 'All of them are needed.' }),
-    Places: t.Integer({ description: 'How many of the unplaced instances it would place.' }),
-    Nodes: t.Array(NodeName, { description: 'Where some of them would go.' }),
+    Places: t.Integer({
+      description: 'Number of unplaced allocations that the change would place.',
+    }),
+    Nodes: t.Array(NodeName, { description: 'Some of the nodes that they would be placed on.' }),
     Text: t.String(),
   },
-  { $id: 'PlacementChange', description: 'A change that would place instances of the group.' },
+  { $id: 'PlacementChange', description: 'A change that would place allocations of the group.' },
 )
 export type PlacementChange = t.Infer<typeof PlacementChange>
 
 export const UnplacedInstance = t.Named('UnplacedInstance', {
   Name: t.String({ description: '`<job>.<group>[<n>]`' }),
-  NodeID: t.String({ description: 'The node it is meant for; only for system jobs.' }),
-  State: t.Enum(INSTANCE_STATES, {
+  NodeID: t.String({ description: 'The node of the allocation; only for system jobs.' }),
+  State: t.Enum(UNPLACED_STATES, {
     description:
-      '`refused`: no node takes it. `delayed`: it waits until `WaitUntil`. `held`: ' +
-      'something other than its own room holds it back, as `Text` says: its deployment, others ' +
-      'of its job. `queued`: its evaluation has not run.',
+      '`refused`: every node rejects it. `delayed`: it waits until `WaitUntil`. `held`: ' +
+      'it waits for its deployment or for other allocations of the job, see `Text`. ' +
+      '`queued`: its evaluation has not run.',
   }),
-  WaitUntil: t.Timestamp('The zero time when it waits for no time.'),
+  WaitUntil: t.Timestamp('The zero time if it is not delayed.'),
   PreviousAllocation: t.String({ description: 'The allocation that it replaces.' }),
   Text: t.String(),
 })
@@ -144,11 +151,13 @@ export const GroupExplanation = t.Named('GroupExplanation', {
   Placed: t.Integer(),
   Unplaced: t.Integer(),
   Instances: t.Array(UnplacedInstance),
-  InstancesOmitted: t.Integer({ description: 'Unplaced ones beyond `limit`.' }),
+  InstancesOmitted: t.Integer({ description: 'Number of unplaced allocations beyond `limit`.' }),
   NodesConsidered: t.Integer({ description: 'All nodes, ready or not.' }),
-  Refusals: t.Array(PlacementRefusal, { description: 'The nearest to fitting first.' }),
-  RefusalsOmitted: t.Integer({ description: 'Those beyond `limit`.' }),
-  Changes: t.Array(PlacementChange, { description: 'The smallest first; empty when placed.' }),
+  Refusals: t.Array(PlacementRefusal, { description: 'The closest to fitting first.' }),
+  RefusalsOmitted: t.Integer({ description: 'Number of rejections beyond `limit`.' }),
+  Changes: t.Array(PlacementChange, {
+    description: 'The smallest first; empty if all are placed.',
+  }),
   Metrics: t.Nullable(PlacementMetrics),
 })
 export type GroupExplanation = t.Infer<typeof GroupExplanation>
@@ -160,11 +169,9 @@ export const Explanation = t.Object(
     JobVersion: t.Integer(),
     EvalID: t.String({ description: 'The evaluation that is explained, or the latest.' }),
     EvalStatus: t.String(),
-    Index: t.Index(
-      'It was worked out against this state; of many groups, the last against a later.',
-    ),
-    Text: t.String({ description: 'The answer in one sentence.' }),
-    Groups: t.Array(GroupExplanation, { description: 'Groups with unplaced instances.' }),
+    Index: t.Index('The explained state; with many groups, the last ones may be of a later state.'),
+    Text: t.String({ description: 'Summary in one sentence.' }),
+    Groups: t.Array(GroupExplanation, { description: 'Groups with unplaced allocations.' }),
     GroupsOmitted: t.Integer({
       description: 'Groups that were not evaluated, because the limit was reached.',
     }),
@@ -172,8 +179,8 @@ export const Explanation = t.Object(
   {
     $id: 'Explanation',
     description:
-      'For each instance that is not placed: which rule of which nodes refuses it, how far ' +
-      'they are from fitting, and the smallest change that would place it.',
+      'For each unplaced allocation: which rules of which nodes reject it, how far the nodes ' +
+      'are from fitting, and the smallest change that would place it.',
   },
 )
 export type Explanation = t.Infer<typeof Explanation>
@@ -184,9 +191,12 @@ export type ExplainScope = (typeof EXPLAIN_SCOPES)[number]
 export const explainQuery = {
   by: t.Optional(
     t.Enum(EXPLAIN_SCOPES, {
-      description: 'One refusal for each class of equal nodes, or one for each node.',
+      description: 'One rejection for each class of equal nodes, or one for each node.',
       default: 'class',
     }),
   ),
-  limit: t.IntegerParameter('Refusals and instances listed for each group; at most 1000.', 20),
+  limit: t.IntegerParameter(
+    'Rejections and unplaced allocations listed for each group; at most 1000.',
+    20,
+  ),
 }

@@ -82,11 +82,11 @@ export function allocationHealth(
   nowMs: number,
 ): AllocationHealth {
   const { ClientStatus, DesiredStatus, DeploymentStatus, NextAllocation } = allocation
-  const isTold = DesiredStatus !== 'run'
+  const isStopRequested = DesiredStatus !== 'run'
   if (ClientStatus === 'complete')
-    return !isTold ? 'complete' : NextAllocation === '' ? 'stopped' : 'replaced'
+    return !isStopRequested ? 'complete' : NextAllocation === '' ? 'stopped' : 'replaced'
   if (ClientStatus !== 'running' && ClientStatus !== 'pending') return ClientStatus
-  if (isTold) return 'stopping'
+  if (isStopRequested) return 'stopping'
   if (DeploymentStatus?.Healthy === false) return 'unhealthy'
   if (failureOf(allocation, nowMs) !== undefined) return 'failing'
   if (ClientStatus === 'pending') return 'pending'
@@ -138,15 +138,15 @@ export function failureOf(allocation: FailedAllocation, nowMs: number): Failure 
   const { ID, ClientStatus, ClientDescription, ModifyTime, DeploymentStatus } = allocation
   const about = { AllocID: ID, Count: 1 }
   if (ClientStatus === 'lost') {
-    const Text = textOf(ClientDescription || 'its node was lost')
+    const Text = truncate(ClientDescription || 'its node was lost')
     return { ...about, Kind: 'lost', Text, Task: '', Time: ModifyTime, ExitCode: null }
   }
   const isUnhealthy = DeploymentStatus?.Healthy === false
   const waiting = waitingTemplate(allocation)
   if (waiting !== undefined) {
     const { task, event } = waiting
-    if (!isUnhealthy && nowMs - event.Time / NS_PER_MS < WAITING_MS) return undefined
-    const Text = textOf(`waiting for ${event.DisplayMessage.slice(MISSING.length)}`)
+    if (!isUnhealthy && nowMs - event.Time / NS_PER_MS < TEMPLATE_WAIT_MS) return undefined
+    const Text = truncate(`waiting for ${event.DisplayMessage.slice(MISSING_PREFIX.length)}`)
     return { ...about, Kind: 'template', Text, Task: task, Time: event.Time, ExitCode: null }
   }
   const [last] = failureEvents(allocation)
@@ -157,18 +157,18 @@ export function failureOf(allocation: FailedAllocation, nowMs: number): Failure 
   return {
     ...about,
     Kind: kind,
-    Text: textOf(sentenceOf(event)),
+    Text: truncate(describeEvent(event)),
     Task: task,
     Time: event.Time,
     ExitCode: event.Type === 'Terminated' ? event.ExitCode : null,
   }
 }
 
-/** A task that waits longer than this for the data of its templates counts as failing. */
-const WAITING_MS = 30_000
+/** A task that waits longer than this for the data of a template counts as failing. */
+const TEMPLATE_WAIT_MS = 30_000
 
 /** Prefix of the event in which the agent names the data that a template waits for. */
-const MISSING = 'Missing: '
+const MISSING_PREFIX = 'Missing: '
 
 /** Returns the task that cannot start because data of its templates are missing. */
 function waitingTemplate({ ClientStatus, TaskStates }: FailedAllocation) {
@@ -176,7 +176,7 @@ function waitingTemplate({ ClientStatus, TaskStates }: FailedAllocation) {
   for (const [task, { State, Events }] of Object.entries(TaskStates ?? {})) {
     if (State !== 'pending') continue
     const event = Events.findLast(({ Type: type }) => type !== 'Alloc Unhealthy')
-    if (event?.Type === 'Template' && event.DisplayMessage.startsWith(MISSING))
+    if (event?.Type === 'Template' && event.DisplayMessage.startsWith(MISSING_PREFIX))
       return { task, event }
   }
   return undefined
@@ -216,37 +216,41 @@ function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[
   return Object.entries(TaskStates ?? {})
     .flatMap(([task, { Events }]) =>
       Events.flatMap((event, index): readonly FailureEvent[] => {
-        const kind = wasTold(Events, index) ? undefined : kindOf(event)
+        const kind = wasIntentional(Events, index) ? undefined : kindOf(event)
         return kind === undefined ? [] : [{ task, event, kind }]
       }),
     )
     .toSorted((a, b) => b.event.Time - a.event.Time)
 }
 
-/** Reports whether the task was stopped on purpose: a check failed, or a user restarted it. */
-function wasTold(events: readonly TaskEvent[], index: number): boolean {
+/**
+ * Reports whether an exit followed a kill or restart request, of a user or after a failed check.
+ * The latest lifecycle event before the exit decides.
+ */
+function wasIntentional(events: readonly TaskEvent[], index: number): boolean {
   if (events[index]?.Type !== 'Terminated') return false
-  const since = events.slice(0, index).findLast((one) => TELLING.has(one.Type))
-  return since !== undefined && since.Type !== 'Started'
+  const latest = events.slice(0, index).findLast((one) => LIFECYCLE_EVENTS.has(one.Type))
+  return latest !== undefined && latest.Type !== 'Started'
 }
 
-const TELLING: ReadonlySet<string> = new Set(['Started', 'Restart Signaled', 'Killing'])
+const LIFECYCLE_EVENTS: ReadonlySet<string> = new Set(['Started', 'Restart Signaled', 'Killing'])
 
 /** Prefix of the restart reason that the agent writes when a check fails. */
-const CHECK_FAILED = 'healthcheck: '
+const CHECK_FAILED_PREFIX = 'healthcheck: '
 
 /** Undefined for events that are part of normal operation. */
 function kindOf(event: TaskEvent): FailureKind | undefined {
   if (event.Type === 'Template') return event.FailsTask ? 'template' : undefined
   if (event.Type === 'Restart Signaled')
-    return event.RestartReason.startsWith(CHECK_FAILED) ? 'check' : undefined
+    return event.RestartReason.startsWith(CHECK_FAILED_PREFIX) ? 'check' : undefined
   if (event.Type !== 'Terminated') return KINDS[event.Type]
   if (event.Details['oom_killed'] === 'true') return 'oom'
   return event.ExitCode === 0 && event.Signal === 0 ? undefined : 'exit'
 }
 
-function sentenceOf(event: TaskEvent): string {
-  if (event.Type === 'Restart Signaled') return event.RestartReason.slice(CHECK_FAILED.length)
+function describeEvent(event: TaskEvent): string {
+  if (event.Type === 'Restart Signaled')
+    return event.RestartReason.slice(CHECK_FAILED_PREFIX.length)
   if (event.Type !== 'Terminated') return event.DisplayMessage || event.Type
   if (event.Details['oom_killed'] === 'true') return 'killed: it used more memory than its limit'
   const message = event.Message === '' ? '' : `: ${event.Message}`
@@ -266,6 +270,6 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   'Alloc Unhealthy': 'check',
 }
 
-function textOf(text: string): string {
+function truncate(text: string): string {
   return text.length <= TEXT_LENGTH_MAX ? text : `${text.slice(0, TEXT_LENGTH_MAX - 1)}…`
 }

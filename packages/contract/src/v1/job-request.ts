@@ -92,7 +92,7 @@ export type JobPlanRequest = t.Input<t.Infer<typeof JobPlanRequest>>
 
 /** `Error` may be text or a flag. */
 export const JobScaleRequest = t.Named('JobScaleRequest', {
-  // Of 64 bits, so that the use case tells what is too large for a count.
+  // 64 bits, so that the use case can reject counts that are too large with its own message.
   Count: t.Nullable(
     t.Integer({ format: 'int64', description: 'Absent: only the event is recorded.' }),
   ),

@@ -5,7 +5,7 @@ import { PlacementMetrics } from './metrics.ts'
 import { PlanAnnotations } from './plan-annotations.ts'
 import { JobPolicyOutcome } from './policy-verdict.ts'
 
-/** Nothing is kept of it and no event is made. */
+/** Result of a dry run, which stores nothing and publishes no event. */
 export const JobPlanResponse = t.Object(
   {
     Index: t.Index('`JobModifyIndex` of the stored job, 0 for a new one.'),

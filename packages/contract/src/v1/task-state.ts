@@ -3,7 +3,7 @@ import * as t from './shared-schemas.ts'
 export const TASK_STATES = ['pending', 'running', 'dead'] as const
 export type TaskStateName = (typeof TASK_STATES)[number]
 
-/** Those after `Building Task Directory` from the references. */
+/** Types of task events. */
 export const TASK_EVENT_TYPES = [
   'Setup Failure',
   'Driver Failure',

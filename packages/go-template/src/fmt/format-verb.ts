@@ -176,7 +176,7 @@ function floatDigits(flags: Flags, verb: string, value: number): string | undefi
   }
 }
 
-/** As many digits as tell the number from its neighbours, unless the precision says. */
+/** Formats the shortest decimal that identifies the number, or with the given precision. */
 function shortestDigits(flags: Flags, letter: string, value: number): string {
   const { precision } = flags
   const decimal = precision === undefined ? shortestDecimal(value) : fractionOfDouble(value)

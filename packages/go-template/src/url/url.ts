@@ -63,12 +63,15 @@ function parsePlace(place: string, hasScheme: boolean): Result<Place, string> {
   return ok({ ...host.value, path: path.value, raw_path: writtenPath(rawPath, path.value) })
 }
 
-/** As written when that says more than the plain path does: a slash that was escaped. */
+/**
+ * Returns the path as written if it differs from the default encoding of the decoded path, for
+ * example in an escaped slash.
+ */
 function writtenPath(raw: string, path: string): string {
   return escapePath(path) === raw || !mayBeWritten(raw) ? path : raw
 }
 
-/** Escaped signs that a path may have as they are tell nothing. */
+/** Reports whether a raw path contains an escape that decoding would lose. */
 function mayBeWritten(raw: string): boolean {
   const decoded = unescapeText(raw.replace(/%(?:21|27|28|29|2a|5b|5d)/gi, ''), 'path')
   const plain = raw.replace(/%(?:21|27|28|29|2a|5b|5d)/gi, '')

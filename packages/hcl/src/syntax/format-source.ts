@@ -58,7 +58,10 @@ function commentsIn(gap: string): readonly Atom[] {
   return found.map((text) => ({ kind: 'comment', text: text.trimEnd() }))
 }
 
-/** Where the string or heredoc ends that begins here; strings in its interpolations are in it. */
+/**
+ * Returns the index of the last token of the string or heredoc that starts here, including strings
+ * in its interpolations.
+ */
 function lastOfAtom(tokens: readonly Token[], start: number): number {
   let depth = 0
   for (let index = start; index < tokens.length; index++) {
@@ -97,7 +100,7 @@ function spelling(lines: readonly Line[]): string {
 /** A line in the columns that neighbouring lines share. A part that it does not have is empty. */
 interface Row {
   readonly level: number
-  /** Of an argument: its name. Of any other line: all of it but the comment. */
+  /** The name of an argument; on other lines everything except the comment. */
   readonly lead: string
   /** The equals sign and the value of an argument that ends on its line. */
   readonly value: string

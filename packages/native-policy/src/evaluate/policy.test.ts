@@ -348,7 +348,7 @@ describe('modules and params', () => {
     assert.equal(evaluate(text, {}, { modules }).result, 'pass')
   })
 
-  it('an import that an evaluation does not bring is told where it stands', () => {
+  it('a missing import is reported at its position', () => {
     const text = '# on top\n\nimport "time"\n  import "run"\nmain = run.id is time.now'
     const importValue = (path: string) => (path === 'time' ? 1 : undefined)
     const { error } = evaluate(text, { importValue }, { isImport: () => true })

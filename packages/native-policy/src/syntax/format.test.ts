@@ -24,8 +24,8 @@ const CASES: readonly (readonly [name: string, text: string, formatted: string])
     'case x {\n  when 1, 2:\n    y = 1\n  else:\n    y = 2\n}\n',
   ],
   ['brackets of one line are one level', 'a = f({\n"x": 1,\n})', 'a = f({\n  "x": 1,\n})\n'],
-  ['a line that goes on is indented', 'main = a and\nb', 'main = a and\n  b\n'],
-  ['a dot goes on', 'x = a\n.b', 'x = a\n  .b\n'],
+  ['a continued line is indented', 'main = a and\nb', 'main = a and\n  b\n'],
+  ['a dot continues a line', 'x = a\n.b', 'x = a\n  .b\n'],
   [
     'comments stay where they are',
     '# top\n\n\na = 1# end\n/* b */ b = 2',

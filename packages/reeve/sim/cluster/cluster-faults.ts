@@ -70,7 +70,7 @@ function pauseFor({ world }: SimCluster, { name, process }: SimServer, durationM
   world.trace.log(`${name} is paused for ${durationMs} ms`)
   process.pause()
   world.clock.after(durationMs, () => {
-    world.trace.log(`${name} goes on`)
+    world.trace.log(`${name} resumes`)
     process.resume()
   })
 }

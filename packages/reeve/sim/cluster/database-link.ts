@@ -70,7 +70,7 @@ export class DatabaseLink implements SharedStorage {
   readonly notifier: ChangeNotifier
   readonly #options: DatabaseLinkOptions
   readonly #connections: ConnectionPools
-  readonly #listeners = new Set<(rung: StorageChange) => void>()
+  readonly #listeners = new Set<(change: StorageChange) => void>()
 
   constructor(options: DatabaseLinkOptions) {
     this.#options = options
@@ -87,7 +87,7 @@ export class DatabaseLink implements SharedStorage {
     this.lease = new PostgresLease(this.#connections)
     this.losses = new PostgresLosses(this.#connections, () => this.#newRetry())
     this.servers = new MemoryServerRegistry(() => options.virtualClock.nowMs)
-    this.notifier = { subscribe: (heard) => this.#addListener(heard) }
+    this.notifier = { subscribe: (listener) => this.#addListener(listener) }
   }
 
   async openEngine(history = new LogHistory()): Promise<PostgresEngine> {
@@ -107,25 +107,25 @@ export class DatabaseLink implements SharedStorage {
   async close(): Promise<void> {}
 
   /** Notifies listeners of a write if the connection is up. */
-  ring(rung: StorageChange): void {
+  notify(change: StorageChange): void {
     const { virtualClock, process, random, conditions } = this.#options
     if (!this.#isReachable() || random.chance(conditions.lossChance)) return
     const delayMs = random.between(0, conditions.delayMsMax)
-    virtualClock.after(delayMs, () => process.deliver(() => this.#notifyListeners(rung)))
+    virtualClock.after(delayMs, () => process.deliver(() => this.#notifyListeners(change)))
   }
 
-  #notifyListeners(rung: StorageChange): void {
-    for (const heard of this.#listeners) heard(rung)
+  #notifyListeners(change: StorageChange): void {
+    for (const listener of this.#listeners) listener(change)
   }
 
-  #addListener(heard: (rung: StorageChange) => void): NotifierSubscription {
-    this.#listeners.add(heard)
+  #addListener(listener: (change: StorageChange) => void): NotifierSubscription {
+    this.#listeners.add(listener)
     const isOpen = (): boolean => this.#isReachable()
     return {
       get isConnected() {
         return isOpen()
       },
-      stop: () => void this.#listeners.delete(heard),
+      stop: () => void this.#listeners.delete(listener),
     }
   }
 

@@ -111,11 +111,11 @@ class LossWorld {
         trace: (text) => this.#trace.log(text),
         onSent: () => undefined,
         reportViolation: ({ message }) =>
-          this.#reportViolation('a leader keeps its promises', message),
+          this.#reportViolation('a leader keeps its guarantees', message),
         onBug: (text) => {
           // A leader is rejected after a failover before it knows the reason.
           if (!text.startsWith('checkpoint failed'))
-            this.#reportViolation('loops make no mistakes', text)
+            this.#reportViolation('loops have no bugs', text)
         },
       },
       areFaultsStopped: () => false,
@@ -168,8 +168,8 @@ class LossWorld {
     this.#violation ??= new Violation(invariant, details)
   }
 
-  #notify(rung: 'log' | 'lease'): void {
-    for (const server of this.#servers) server.notify(rung)
+  #notify(change: 'log' | 'lease'): void {
+    for (const server of this.#servers) server.notify(change)
   }
 
   #onAppended(entries: readonly WrittenEntry[]): void {
@@ -326,16 +326,16 @@ class LossWorld {
     if (this.#violation !== undefined) return
     for (const server of this.#servers) {
       const store = server.openServer?.leader.store
-      if (store === undefined) return this.#reportViolation('every server comes back', server.name)
+      if (store === undefined) return this.#reportViolation('every server recovers', server.name)
       if (store.index !== this.#database.lastIndex)
         return this.#reportViolation(
-          'every server has all of the log',
+          'every server has the whole log',
           `${server.name} ${store.index}`,
         )
       this.#compareWithDatabase(server, store, 'ends')
     }
     if (!this.#servers.some((server) => server.isLeading))
-      return this.#reportViolation('a leader comes back', 'nobody leads')
+      return this.#reportViolation('a leader is elected', 'no server leads')
     if (this.#database.hasOpenLoss)
       return this.#reportViolation('losses are accepted', 'one is open')
     const present = new Set([...this.#namespacesByIndex.values()].flat())

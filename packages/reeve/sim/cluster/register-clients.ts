@@ -74,7 +74,7 @@ export class RegisterClients {
           if (result.index <= lastIndex)
             world.reportViolation(
               new Violation(
-                'no client sees the index go back',
+                'no client sees the index decrease',
                 `${result.index} after ${lastIndex}`,
               ),
             )
@@ -145,7 +145,7 @@ function checkStaleness(cluster: SimCluster, server: SimServer, store: Store): v
   if (store.index < expectedIndex)
     world.reportViolation(
       new Violation(
-        'a stale read is as old as it says',
+        'a stale read is as recent as LastContact',
         `${server.name} shows ${store.index}, last contact ${lastContactMs} ms ago, when the log had ${expectedIndex}`,
       ),
     )

@@ -279,8 +279,8 @@ export class ServerCluster implements ServerBackend, SimCluster {
     this.checkSingleLeader()
   }
 
-  #notify(rung: 'log' | 'lease'): void {
-    for (const server of this.servers) server.notify(rung)
+  #notify(change: 'log' | 'lease'): void {
+    for (const server of this.servers) server.notify(change)
   }
 
   /** Invariant: a server publishes the entries of the log, completely and in order. */
@@ -293,8 +293,8 @@ export class ServerCluster implements ServerBackend, SimCluster {
       if (isNext && isWritten) continue
       this.world.reportViolation(
         new Violation(
-          'every server tells the log',
-          `${server.name} told of ${commit.index} after ${previous}${isWritten ? '' : ', which the log has otherwise'}`,
+          'every server publishes the log',
+          `${server.name} published ${commit.index} after ${previous}${isWritten ? '' : ', which differs from the log'}`,
         ),
       )
     }
@@ -330,7 +330,7 @@ export class ServerCluster implements ServerBackend, SimCluster {
       world.catchViolation(() => {
         const store = server.openServer?.leader.store
         if (store === undefined)
-          throw new Violation('every server comes back', `${server.name} did not`)
+          throw new Violation('every server recovers', `${server.name} did not`)
         world.expectedState.compare(store)
       })
     world.catchViolation(() => this.clients.check())

@@ -199,8 +199,8 @@ export class SimServer {
   }
 
   /** Notifies the server of a write, which it may not receive. */
-  notify(rung: 'log' | 'lease'): void {
-    if (!this.#process.isDead) this.#link?.ring(rung)
+  notify(change: 'log' | 'lease'): void {
+    if (!this.#process.isDead) this.#link?.notify(change)
   }
 
   #trace(text: string): void {
@@ -211,7 +211,7 @@ export class SimServer {
     const logLine = (fields: object, message: string): void => {
       if (process.isDead) return
       this.#trace(`${message} ${JSON.stringify(fields)}`)
-      const [, reason] = /^(.*); this server begins anew as a follower$/.exec(message) ?? []
+      const [, reason] = /^(.*); this server restarts as a follower$/.exec(message) ?? []
       if (reason !== undefined && !EXPECTED_RESTART_REASONS.some((pattern) => pattern.test(reason)))
         this.#options.leaderParts.onBug(reason)
     }

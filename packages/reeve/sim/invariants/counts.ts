@@ -155,7 +155,7 @@ function checkStatus(
     throw new Violation('a service that is not stopped is never dead', key)
   if (status !== job.Status)
     throw new Violation(
-      'the status of a job follows from what belongs to it',
+      'the status of a job follows from its allocations and evaluations',
       `${key} is ${job.Status} and should be ${status}`,
     )
 }

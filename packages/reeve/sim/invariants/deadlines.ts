@@ -20,7 +20,10 @@ export function checkNoDeadlineAhead({ store, context }: SimLeader): void {
   const correct = capAtDuration(context.clock.nowMs(), MAX_AHEAD_MS)
   for (const { name, correctionsOf } of STORED_TIMES)
     for (const change of correctionsOf(stored, correct))
-      throw new Violation('nothing waits for a clock', `${name} ${JSON.stringify(change)}`)
+      throw new Violation(
+        'no deadline is further ahead than when it was set',
+        `${name} ${JSON.stringify(change)}`,
+      )
 }
 
 const lastJumpMs = new WeakMap<SimLeader, number>()
@@ -100,12 +103,12 @@ function checkNoDeadlineEnded(leader: SimLeader, before: RemainingTimes): void {
     const [kind, id = ''] = key.split(' ')
     const afterMs = remainingMs.get(key)
     if (afterMs !== undefined && afterMs < beforeMs - elapsedMs)
-      throw new Violation('a jump of the clock ends nothing', `${key}: ${beforeMs} to ${afterMs}`)
+      throw new Violation('a clock jump expires no deadline', `${key}: ${beforeMs} to ${afterMs}`)
     const ended =
       kind === 'deployment'
         ? deployments.find(id)?.StatusDescription.includes('progress deadline')
         : kind === 'evaluation' && evaluations.find(id)?.Status === 'complete'
     if (ended === true)
-      throw new Violation('a jump of the clock ends nothing', `${key} had ${beforeMs} ms left`)
+      throw new Violation('a clock jump expires no deadline', `${key} had ${beforeMs} ms left`)
   }
 }

@@ -105,7 +105,7 @@ export class ExpectedState {
 
   apply(commit: Commit): Changes {
     if (commit.index !== this.#index + 1)
-      throw new Violation('the index never goes back', `${commit.index} after ${this.#index}`)
+      throw new Violation('the index never decreases', `${commit.index} after ${this.#index}`)
     this.#index = commit.index
     const changes: Record<TrackedTable, RowChange<object>[]> = {
       allocations: [],
@@ -164,15 +164,15 @@ export class ExpectedState {
         const text = encoded === undefined ? undefined : encodedRow(encoded.header, encoded.body)
         if (this.#encodedRows.get(`${name}\n${key}`) !== text)
           throw new Violation(
-            'nothing acknowledged is lost',
-            `${name} ${key} is ${text}, was told as ${this.#encodedRows.get(`${name}\n${key}`)}`,
+            'no acknowledged write is lost',
+            `${name} ${key} is ${text}, acknowledged as ${this.#encodedRows.get(`${name}\n${key}`)}`,
           )
       }
     }
     if (count !== this.#encodedRows.size)
       throw new Violation(
-        'nothing acknowledged is lost',
-        `${this.#encodedRows.size} rows were told of, ${count} are there`,
+        'no acknowledged write is lost',
+        `${this.#encodedRows.size} rows were acknowledged, ${count} are stored`,
       )
   }
 }

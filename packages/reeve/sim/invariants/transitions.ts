@@ -32,13 +32,13 @@ function checkAllocation(
   const label = `${after.Name} ${after.ID}`
   if (before === undefined) return checkPlacement(model, after)
   if (before.NodeID !== after.NodeID || before.Name !== after.Name)
-    throw new Violation('an allocation stays where it is', label)
+    throw new Violation('an allocation never changes its node', label)
   if (isServerTerminal(before) && !isServerTerminal(after))
     throw new Violation('a stopped allocation never has the desired status run again', label)
   const wasTerminal = before.ClientStatus === 'complete' || before.ClientStatus === 'failed'
   if (wasTerminal && after.ClientStatus !== before.ClientStatus)
     throw new Violation(
-      'what has ended does not run again',
+      'an ended allocation does not run again',
       `${label} was ${before.ClientStatus} and is ${after.ClientStatus}`,
     )
 }
@@ -54,15 +54,18 @@ function checkPlacement(model: ExpectedState, row: AllocationRow): void {
     node.DrainStrategy !== null
   )
     throw new Violation(
-      'work goes to ready nodes only',
+      'allocations are placed on ready nodes only',
       `${label}: ${node?.Status} ${node?.SchedulingEligibility}`,
     )
   const job = model.jobs.find(jobKeyOf(row))
   if (job === undefined || job.Stop)
-    throw new Violation('a stopped job gets nothing new', `${label}: ${job?.Version ?? 'purged'}`)
+    throw new Violation(
+      'a stopped job gets no new allocations',
+      `${label}: ${job?.Version ?? 'purged'}`,
+    )
   if (job.Quarantine !== undefined && row.JobVersion === job.Version)
     throw new Violation(
-      'a quarantined version gets nothing new',
+      'a quarantined version gets no new allocations',
       `${label}: ${job.Quarantine.Reason}`,
     )
 }
@@ -89,7 +92,10 @@ function checkJob(before: Job | undefined, after: Job | undefined): void {
   if (before === undefined || after === undefined || before.CreateIndex !== after.CreateIndex)
     return
   if (after.Version < before.Version)
-    throw new Violation('versions only grow', `${after.ID}: ${before.Version} to ${after.Version}`)
+    throw new Violation(
+      'versions only increase',
+      `${after.ID}: ${before.Version} to ${after.Version}`,
+    )
 }
 
 /**

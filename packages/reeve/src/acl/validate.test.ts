@@ -120,7 +120,7 @@ const TOKENS = [
     ],
   },
   {
-    name: 'a negative lifetime is told as such',
+    name: 'a negative lifetime is reported as such',
     token: aToken({ expirationMs: CREATED_MS - HOUR_MS, ttlNs: -3600e9 }),
     problems: [
       "token expiration TTL '-1h0m0s' should not be negative",
@@ -167,7 +167,7 @@ const TOKENS = [
     problems: ['cannot update expiration time'],
   },
   {
-    name: 'all findings are told at once',
+    name: 'all problems are reported at once',
     token: aToken({ Name: 'n'.repeat(257), Type: 'root', Global: true, existing: OLD }),
     problems: [
       'token name too long',

@@ -49,7 +49,7 @@ test('reconcile: a driver learns the starts and configurations of tasks that liv
   await agent.stop()
 })
 
-test('reconcile: a driver that fails is asked again, and none after the agent stopped', async () => {
+test('reconcile: a failing driver is retried, but not after the agent stopped', async () => {
   const clock = new SimulatedClock()
   const driver = reconcilingDriver(clock)
   driver.isAway = true

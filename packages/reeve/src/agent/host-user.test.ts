@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getHostUser, parseGroups, parsePasswd } from './host-user.ts'
 
-test('accounts are read from the lines of the password file, broken lines are passed over', () => {
+test('accounts are parsed from the password file; invalid lines are skipped', () => {
   const text = 'root:x:0:0:root:/root:/bin/sh\n\n#comment\nbad:x:one:1::/:\nweb:x:1000:1001::/:\n'
   assert.deepEqual(parsePasswd(text), [
     { name: 'root', uid: 0, gid: 0 },

@@ -9,7 +9,7 @@ export interface HostUser {
   readonly gid: number
 }
 
-export interface HostGroup {
+interface HostGroup {
   readonly name: string
   readonly gid: number
   /** Names of the users with this supplementary group. */

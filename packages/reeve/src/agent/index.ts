@@ -19,7 +19,6 @@ export {
   type TaskDriver,
   type TaskExit,
   type TaskHandle,
-  type TaskIsolation,
   type TaskLaunch,
   type TaskLogFiles,
   type TaskMount,
@@ -41,7 +40,7 @@ export { NodeNetworks } from './network/node-networks.ts'
 export { NodeAgent } from './node-agent.ts'
 export type { NodeSettings } from './local-node.ts'
 export type { VolumeSettings } from './volumes/dynamic-volumes.ts'
-export { findSignal, type Signal } from './signals.ts'
+export { findSignal } from './signals.ts'
 export { SafeDirectory } from './store/safe-directory.ts'
 export { bindMountDescriptor, lazyUnmount, readMounts } from './store/mounts.ts'
 export { errorCode, isMissing } from './store/state-file.ts'

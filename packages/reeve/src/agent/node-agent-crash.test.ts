@@ -151,7 +151,7 @@ async function liveThrough(world: World, lifetimes: readonly number[]): Promise<
 
 const lifetimes = fc.array(fc.nat(24), { maxLength: 6 })
 
-test('a task is started exactly as often as its policy says, wherever agents are killed', async () => {
+test('a task is started exactly as often as its policy allows, wherever agents are killed', async () => {
   await fc.assert(
     fc.asyncProperty(lifetimes, async (lives) => {
       const world = new World()

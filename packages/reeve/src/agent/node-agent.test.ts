@@ -343,7 +343,7 @@ test('an agent that ends between two runs waits only the rest of the delay', asy
   await next.agent.stop()
 })
 
-test('an agent that starts while a task is being ended goes on with that end', async () => {
+test('a restarted agent continues the kill of a task', async () => {
   const storage = someMemoryStorage()
   const task = aTask({ ShutdownDelay: nsFromMs(10_000) })
   const assignment = anAssignment({ tasks: [task] })
@@ -383,7 +383,7 @@ test('restart attempts are remembered across agents', async () => {
   await next.agent.stop()
 })
 
-test('stop leaves the tasks, and ends them when it is asked to', async () => {
+test('stop leaves tasks running unless it is asked to stop them', async () => {
   const sim = await aSimulation({ assignments: [anAssignment()] })
   const stopping = sim.agent.stop({ killTasks: true })
   await pass(sim.clock, 1_000)

@@ -30,7 +30,7 @@ function serverOf(region: string | undefined): FakeServer {
   return server
 }
 
-test('tasks of a node that was told no region are in the one of its servers', async () => {
+test('tasks of a node without a configured region are in the region of its servers', async () => {
   const sim = await aSimulation({ server: serverOf('eu'), assignments })
   assert.deepEqual(toldRegions(sim.driver), ['eu', 'eu'])
   await sim.agent.stop()

@@ -2,14 +2,14 @@ import { constants } from 'node:os'
 import { Fault } from '@reeve/kit/fault.ts'
 import { canonicalSignalName, REAL_TIME_SIGNALS, realTimeSignalNumber } from '@reeve/kit/signal.ts'
 
-/** A signal of this machine. */
-export interface Signal {
-  /** Its one spelling: `SIGTERM`, `SIGRTMIN+3`. */
+/** A signal that this platform supports. */
+interface Signal {
+  /** Canonical name: `SIGTERM`, `SIGRTMIN+3`. */
   readonly name: string
   readonly number: number
 }
 
-/** Every signal that tasks of this node can be sent, by its one spelling. */
+/** Canonical names of all signals that can be sent to tasks of this node. */
 export const SIGNAL_NAMES: readonly string[] = [
   ...Object.keys(constants.signals),
   ...REAL_TIME_SIGNALS,
@@ -17,14 +17,14 @@ export const SIGNAL_NAMES: readonly string[] = [
 
 const SIGNAL_NUMBERS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals))
 
-/** The signal of this name, however it is spelled; undefined where this machine has none. */
+/** Finds a signal by any spelling of its name; undefined if the platform has none. */
 export function findSignal(spelling: string): Signal | undefined {
   const name = canonicalSignalName(spelling)
   const number = SIGNAL_NUMBERS.get(name) ?? realTimeSignalNumber(name)
   return number === undefined ? undefined : { name, number }
 }
 
-/** Fault `task-signal` when this machine has no such signal. */
+/** Like `findSignal`, with a Fault `task-signal` if the platform has none. */
 export function getSignal(spelling: string): Signal {
   const signal = findSignal(spelling)
   if (signal !== undefined) return signal

@@ -15,7 +15,7 @@ import { AGENT_LIMITS } from './limits.ts'
 import type { Channel, Dialer } from './link/channel.ts'
 
 /** TLS options for one server that uses HTTPS; called for each connection. */
-export type TlsOptionsForServer = (server: string) => ConnectionOptions
+type TlsOptionsForServer = (server: string) => ConnectionOptions
 
 /** Dials the servers round-robin, so that an agent is not bound to the first one. */
 export function websocketDialer(

@@ -55,7 +55,7 @@ export interface FlagSpec {
 }
 
 /** Runs the command and returns its exit code. */
-export type CommandHandler = (invocation: CommandContext) => Promise<number>
+type CommandHandler = (invocation: CommandContext) => Promise<number>
 
 /** HTTP and WebSocket transport with the configured TLS certificates. */
 export interface Transport {

@@ -14,7 +14,7 @@ test('COMMANDS: every command is there once, and none is also a group', () => {
   assert.deepEqual(groups, [])
 })
 
-test('COMMANDS: every group says what it is about', () => {
+test('COMMANDS: every group has a summary', () => {
   const groups = new Set(
     paths.flatMap((path) => {
       const words = path.split(' ').slice(0, -1)

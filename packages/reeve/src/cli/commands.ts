@@ -15,12 +15,14 @@ import { allocCommands } from './alloc/commands.ts'
 import type { CommandSpec } from './command.ts'
 import { deploymentCommands } from './deployment/commands.ts'
 import { evalCommands } from './eval/commands.ts'
-import { orgCommands } from './governance/org/commands.ts'
+import {
+  orgCommands,
+  projectCommands,
+  teamCommands,
+  tokenCommands,
+} from './governance/organization-commands.ts'
 import { policyCommands, policySetCommands } from './governance/policy-commands.ts'
-import { projectCommands } from './governance/project/commands.ts'
 import { runCommands, stateCommands } from './governance/run-commands.ts'
-import { teamCommands } from './governance/team/commands.ts'
-import { tokenCommands } from './governance/token/commands.ts'
 import { varsetCommands, workspaceCommands } from './governance/workspace-commands.ts'
 import { importCommands } from './import/commands.ts'
 import { jobCommands } from './job/commands.ts'

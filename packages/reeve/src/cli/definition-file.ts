@@ -20,7 +20,7 @@ export interface DefinitionSchema {
   }
 }
 
-export type Definition = Readonly<Record<string, unknown>>
+type Definition = Readonly<Record<string, unknown>>
 
 interface DefinitionFile {
   readonly path: string

@@ -18,7 +18,7 @@ interface ErrorReport {
 }
 
 /** What the command line asked for that needs a capability of its own. */
-export interface ErrorContext {
+interface ErrorContext {
   readonly overridesPolicies: boolean
 }
 
@@ -199,7 +199,7 @@ function permissionHint(
   return `The token (from ${settings.sources.token}) lacks ${needs}${where}, or is unknown.${selfHint}`
 }
 
-/** What the contract says of the routes that any token may use. */
+/** Permission text of routes in the contract that any token may use. */
 const ANY_TOKEN = 'any valid ACL token'
 
 function isGovernance({ route }: ApiError): boolean {

@@ -93,7 +93,7 @@ test('fetch: a compressed answer comes as it was before', async (t) => {
   assert.equal(Buffer.from(await answer.arrayBuffer()).toString(), 'plain')
 })
 
-test('fetch: what a compressed stream has said is there before it goes on', async (t) => {
+test('fetch: chunks of a compressed stream are delivered as they arrive', async (t) => {
   const address = await aServer(t, (_request, response) => {
     const gzip = createGzip()
     response.writeHead(200, { 'content-encoding': 'gzip' })

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { EXIT_CODES } from './errors.ts'
 import type { CliHost, Environment } from './host.ts'
 
-export interface Plugin {
+interface Plugin {
   readonly file: string
   /** The arguments after the words that name the plug-in. */
   readonly args: readonly string[]

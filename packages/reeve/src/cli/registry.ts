@@ -5,7 +5,6 @@ import type { CommandFlags, CommandLine } from './command-line.ts'
 import type { CommandSpec, FlagSpec, CommandContext, Transport } from './command.ts'
 import { CONNECTION_FLAGS, helpFlags } from './global-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
-import { completionCommands } from './completion/commands.ts'
 import { EXIT_CODES, UsageError } from './errors.ts'
 import { Flags } from './flags.ts'
 import type { CliHost } from './host.ts'
@@ -158,10 +157,10 @@ async function createContext(parts: ContextOptions): Promise<CommandContext> {
 /** Creates the transport from the TLS settings. */
 async function createTransport(flags: Flags, host: CliHost): Promise<Transport> {
   const tls = await readTlsOptions(flags, host)
-  const { createNodeFetch: nodeFetch } = await import('./node-fetch.ts')
-  if (tls === undefined) return { fetch: nodeFetch() }
-  const { createSecureWebSocket: secureSocket } = await import('./secure-socket.ts')
-  return { fetch: nodeFetch(tls), openWebSocket: secureSocket(tls) }
+  const { createNodeFetch } = await import('./node-fetch.ts')
+  if (tls === undefined) return { fetch: createNodeFetch() }
+  const { createSecureWebSocket } = await import('./secure-socket.ts')
+  return { fetch: createNodeFetch(tls), openWebSocket: createSecureWebSocket(tls) }
 }
 
 /** A malformed address or token is a usage error that names its source. */
@@ -182,6 +181,43 @@ async function createClientOrUsageError(
 async function selectRenderer(flags: Flags): Promise<Render | undefined> {
   const template = flags.string('template')
   if (template === undefined) return flags.has('json') ? renderJson : undefined
-  const { createTemplateRenderer: templateRender } = await import('./output/template.ts')
-  return templateRender(template)
+  const { createTemplateRenderer } = await import('./output/template.ts')
+  return createTemplateRenderer(template)
 }
+
+/** Matches arguments that are job files: standard input, a path, or a known suffix. */
+const JOB_FILE = /^-$|\/|\.(?:hcl|json|reeve)$/
+
+/**
+ * `reeve run web.hcl` is `reeve job run web.hcl`, although `run` is also the group of commands on
+ * governance runs.
+ */
+export function expandRunShorthand(args: readonly string[]): readonly string[] {
+  const [first, second = '', ...others] = args
+  if (first !== 'run' || second === '') return args
+  if (COMMANDS.some(({ path }) => path === `run ${second}`)) return args
+  return [second, ...others].some((word) => JOB_FILE.test(word)) ? ['job', ...args] : args
+}
+
+export const completionCommands: readonly CommandSpec[] = [
+  {
+    path: 'completion',
+    summary: 'Print a completion script for a shell.',
+    examples: [
+      { line: 'source <(reeve completion bash)', says: 'in ~/.bashrc' },
+      { line: 'source <(reeve completion zsh)', says: 'in ~/.zshrc, after compinit' },
+      { line: 'reeve completion fish | source', says: 'in ~/.config/fish/config.fish' },
+    ],
+    args: [{ usage: '<SHELL>', help: 'bash, zsh or fish' }],
+    load: async () => (await import('./completion/completion.ts')).runCompletion,
+  },
+  {
+    path: '__complete',
+    summary: 'Complete the last word of a command line; called by completion scripts.',
+    examples: [{ line: 'reeve __complete job status we', says: 'jobs whose ID starts with "we"' }],
+    args: [{ usage: '[WORDS...]', help: 'the words typed so far, the last one incomplete' }],
+    isHidden: true,
+    passThroughArgs: true,
+    load: async () => (await import('./completion/completion.ts')).runComplete,
+  },
+]

@@ -23,7 +23,7 @@ const DEBOUNCE_MS = 20
 const ENTRIES_PER_TICK = 200
 
 /** A storage engine whose log another server writes. */
-export interface FollowableEngine {
+interface FollowableEngine {
   /**
    * Returns the end of the log, and its entry at the index of `applied`. `read` reads up to there.
    */

@@ -1,6 +1,5 @@
 export {
   type ChangeNotifier,
-  type FollowableEngine,
   type FollowedEntry,
   type FollowedLog,
   FollowerLoop,
@@ -16,23 +15,20 @@ export {
   type LossStore,
 } from './commit-loss.ts'
 export { compareWithLog, LOG_DIVERGED, LogHistory, NO_ENTRY } from './log-history.ts'
-export type { EntryId, LogEnd, LostRange } from './log-history.ts'
+export type { EntryId } from './log-history.ts'
 export {
   DEFAULT_LEASE_TIMING,
   type Leadership,
   type LeaseClaim,
   type LeaseHeld,
   LeaseKeeper,
-  type LeaseKeeperOptions,
   type LeaseStatus,
   type LeaseStore,
-  type LeaseTiming,
 } from './lease.ts'
 export {
   assertAdjacentVersions,
   clusterMembers,
   DEFAULT_HEARTBEAT,
-  type HeartbeatTiming,
   matchesServerName,
   type Member,
   type RegisteredServer,
@@ -40,7 +36,6 @@ export {
   type Retirement,
   SERVER_STATES,
   ServerHeartbeat,
-  type ServerHeartbeatOptions,
   type ServerRecord,
   type ServerRegistry,
 } from './server-registry.ts'

@@ -27,7 +27,7 @@ import {
   UPSTREAM_POOL,
 } from '../proxy/index.ts'
 
-export interface LeaderProxyOptions {
+interface LeaderProxyOptions {
   /** Shared secret of the servers of the cluster. */
   readonly key: Buffer
   readonly nowMs: () => number
@@ -178,9 +178,7 @@ function unreachableMessage(
   { method, wasSent }: { readonly method: string; readonly wasSent: boolean },
 ): string {
   const isRead = method === 'GET' || method === 'HEAD'
-  const outcome = wasSent
-    ? ' What was asked for may or may not have happened.'
-    : ' Nothing was done.'
+  const outcome = wasSent ? ' The request may or may not have happened.' : ' Nothing was done.'
   const server = isNamed ? 'server' : 'leader'
   return `the ${server} at ${address} did not answer (${errorMessage(thrown)}); try again.${isRead ? '' : outcome}`
 }

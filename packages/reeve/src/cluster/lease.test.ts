@@ -21,7 +21,7 @@ const cases: readonly {
     to: leader,
   },
   {
-    name: 'a follower that hears of its lease when it is over does not lead',
+    name: 'a follower that learns of its lease after it expired does not lead',
     from: FOLLOWER,
     news: { kind: 'acquired', term: 7, sentMs: 0 },
     atMs: 900,

@@ -2,7 +2,7 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import type { EntryId } from './log-history.ts'
 
 /** Duration and intervals of the lease. */
-export interface LeaseTiming {
+interface LeaseTiming {
   readonly ttlMs: number
   /** Renewal interval of the leader: several attempts fit into one lease. */
   readonly renewMs: number
@@ -124,7 +124,7 @@ export interface LeaseStatus extends LeaseHeld {
   readonly remainingMs: number
 }
 
-export interface LeaseKeeperOptions {
+interface LeaseKeeperOptions {
   readonly store: LeaseStore
   /** Id of this process. */
   readonly holder: string

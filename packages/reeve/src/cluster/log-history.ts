@@ -30,7 +30,7 @@ export interface LogEnd {
  * before it, since entries are only appended. `behind`: the entry was trimmed. `diverged`: the log
  * ends earlier, or has another entry at that index.
  */
-export type LogComparison = 'same' | 'behind' | 'diverged'
+type LogComparison = 'same' | 'behind' | 'diverged'
 
 export function compareWithLog(applied: EntryId, log: LogEnd): LogComparison {
   if (log.lastIndex < applied.index) return 'diverged'

@@ -4,7 +4,7 @@ import { areAdjacentMinors, minorVersionOf as minorOf } from '@reeve/kit/release
 
 /**
  * Registry of the cluster's servers, in the same storage as the log; each server sends heartbeats.
- * Times are the storage's. One shared suite (test/suites/roll-store.ts) tests every implementation
+ * Times are the storage's. The suite test/suites/server-registry.ts tests every implementation
  * against these comments. Faults are those of the storage.
  */
 export interface ServerRegistry {
@@ -57,7 +57,7 @@ export interface RegistryTimeouts {
   readonly retentionMs: number
 }
 
-export interface HeartbeatTiming extends RegistryTimeouts {
+interface HeartbeatTiming extends RegistryTimeouts {
   /** Heartbeat interval: several fit into the time after which a server counts as failed. */
   readonly intervalMs: number
 }
@@ -114,7 +114,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-export interface ServerHeartbeatOptions {
+interface ServerHeartbeatOptions {
   readonly store: ServerRegistry
   /**
    * Record of this server; read each time, because the address is known only when the port is open.

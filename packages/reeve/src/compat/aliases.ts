@@ -108,7 +108,7 @@ export interface CertificateAliases {
   readonly domains: readonly string[]
 }
 
-export interface CommandLineAliases {
+interface CommandLineAliases {
   /** Name of Reeve's environment variable for the server address. */
   readonly address: string
   /** Environment variables of other programs; one table per program. */

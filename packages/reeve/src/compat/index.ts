@@ -2,7 +2,6 @@ export { aliasesOf } from './product-names.ts'
 export {
   type Aliases,
   canonicalPath,
-  type CommandLineAliases,
   type GovernanceAliases,
   type HttpAliases,
   type JobFileAliases,

@@ -4,7 +4,7 @@ import type { Store } from '../state/index.ts'
 import type { Logger } from '@reeve/kit/log.ts'
 
 /** Retention of the log beyond the checkpoint: the backlog of the event stream. */
-export interface LogRetention {
+interface LogRetention {
   readonly ageMsMax: number
   readonly commitsMax: number
 }
@@ -13,7 +13,7 @@ const CHECKPOINT_INTERVAL_MS = 15_000
 /** Starts a checkpoint early after a burst of writes, because a restart must replay them. */
 const DIRTY_ROWS_MAX = 50_000
 
-export interface CheckpointLoopOptions {
+interface CheckpointLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly log: Omit<Logger, 'debug'>

@@ -13,7 +13,7 @@ const MIN_JUMP_MS = 2_000
 /** Stored times this far beyond their duration were set by a wrong clock. */
 const MIN_STORED_AHEAD_MS = 60_000
 
-export interface ClockLoopOptions {
+interface ClockLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly log: Omit<Logger, 'debug'>

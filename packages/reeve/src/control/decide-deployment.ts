@@ -28,7 +28,7 @@ export interface DeploymentView {
   findAllocations(): readonly AllocationRow[]
 }
 
-export interface DeploymentFailure {
+interface DeploymentFailure {
   readonly description: string
   /** Reason given by its allocations; empty if there is none. */
   readonly reason: string

@@ -41,7 +41,7 @@ const MAX_TIMER_MS = 60_000
 const DEPLOYMENTS_PER_CHECK = 100
 const ALLOCATIONS_PER_CHECK = 1_000
 
-export interface DeploymentLoopOptions {
+interface DeploymentLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource

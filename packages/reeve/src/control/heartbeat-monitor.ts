@@ -347,7 +347,7 @@ function withNodeStatus(
 }
 
 /** Heartbeat interval and tolerance. */
-export interface HeartbeatSettings {
+interface HeartbeatSettings {
   /** Minimum interval between heartbeats of a node. */
   readonly heartbeatMsMin: number
   /** Limit for the heartbeats of all nodes; with many nodes the interval grows. */

@@ -1,4 +1,9 @@
-export { AuditRetentionLoop, GarbageCollectionLoop, TokenExpiryLoop } from './collection-loops.ts'
+export {
+  AuditRetentionLoop,
+  GarbageCollectionLoop,
+  TokenExpiryLoop,
+  VariableLockLoop,
+} from './collection-loops.ts'
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { ClockLoop } from './clock-loop.ts'
 export { StateView } from './state-view.ts'
@@ -6,11 +11,9 @@ export { EvaluationBroker } from './evaluation-broker.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'
 export { DeploymentLoop } from './deployment-loop.ts'
 export { DrainLoop } from './drain-loop.ts'
-export { VariableLockLoop } from './variable-lock-loop.ts'
 export { PeriodicLoop } from './periodic-loop.ts'
 export {
   DEFAULT_HEARTBEAT_MS,
   DEFAULT_HEARTBEAT_SETTINGS,
   HeartbeatMonitor,
-  type HeartbeatSettings,
 } from './heartbeat-monitor.ts'

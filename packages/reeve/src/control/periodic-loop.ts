@@ -23,7 +23,7 @@ const STALE_ENTRIES_MAX = 1_000
 /** Delay before a launch is retried after a storage fault. */
 const RETRY_DELAY_MS = 1_000
 
-export interface PeriodicLoopOptions {
+interface PeriodicLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource

@@ -1,5 +1,5 @@
 import type { Deployment, HostVolumeRecord, Job, SchedulerAlgorithm } from '@reeve/contract'
-import type { AllocationRow, NodeRow } from '../model/index.ts'
+import { isSchedulable, type AllocationRow, type NodeRow } from '../model/index.ts'
 import type { ClusterView, PlacementSettings } from '../scheduler/index.ts'
 import {
   jobVersionKey,
@@ -134,8 +134,4 @@ function byCreateIndex(a: Deployment, b: Deployment): number {
 /** Stored values were validated when they were written. */
 function algorithmOf(name: string): SchedulerAlgorithm {
   return name === 'spread' ? 'spread' : 'binpack'
-}
-
-function isSchedulable(node: NodeRow): boolean {
-  return node.Status === 'ready' && node.SchedulingEligibility === 'eligible' && !node.Drain
 }

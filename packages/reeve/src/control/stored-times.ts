@@ -4,7 +4,7 @@ import { inactivityMs, LIMITS, lockTtlMs, type WorkspaceRow } from '../model/ind
 import { namespacedKey, put, SCHEDULED_KEY, type Change, type Tables } from '../state/index.ts'
 
 /** A stored deadline with its original duration. */
-export interface StoredDeadline {
+interface StoredDeadline {
   readonly dueMs: number
   readonly durationMs: number
   /** Modify index of the row. */
@@ -25,7 +25,7 @@ interface StoredTime {
   readonly correctionsOf: (stored: StoredTimesInput, correct: CorrectDeadline) => readonly Change[]
 }
 
-export interface StoredTimesInput {
+interface StoredTimesInput {
   readonly tables: Tables
   /** Whether global tokens are replicas of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
@@ -271,7 +271,7 @@ export function capAtDuration(nowMs: number, toleranceMs: number): CorrectDeadli
 }
 
 /** A detected change of the clock. */
-export interface ClockJump {
+interface ClockJump {
   readonly jumpMs: number
   /** Time after the jump. */
   readonly nowMs: number

@@ -1,6 +1,6 @@
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** What a task may have unless the node says otherwise. */
+/** Capabilities that a node allows by default. */
 export const DEFAULT_CAPS: readonly string[] = [
   'audit_write',
   'chown',
@@ -18,15 +18,18 @@ export const DEFAULT_CAPS: readonly string[] = [
 ]
 
 interface CapabilityRequest {
-  /** What a task has that asks for nothing. */
+  /** Capabilities of a task that adds and drops none. */
   readonly defaults: readonly string[]
   readonly add: readonly string[]
   readonly drop: readonly string[]
-  /** What the node lets tasks have; `all` is any. */
+  /** Capabilities that the node allows; `all` allows any. */
   readonly allowed: readonly string[]
 }
 
-/** The capabilities of a task, sorted, without `CAP_`. Fault `task-config` for one not allowed. */
+/**
+ * Returns the capabilities of a task, sorted and without `CAP_`. Fault `task-config` if one is not
+ * allowed.
+ */
 export function grantedCapabilities(request: CapabilityRequest): readonly string[] {
   const allowed = new Set(request.allowed.map(normalizeCapability))
   const isAllowed = (name: string): boolean => allowed.has('all') || allowed.has(name)

@@ -1,7 +1,7 @@
 import { parseDurationMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** More entries are a mistake of the program that generated the job. */
+/** Maximum number of entries; more are a mistake of the program that generated the job. */
 const ENTRIES_MAX = 1_024
 
 interface ConfigReaderOptions {
@@ -178,13 +178,13 @@ function configFault(field: string, problem: string): Fault {
   return new Fault('task-config', `${field} ${problem}`)
 }
 
-/** Further away than this, a name is another word and not a slip of the finger. */
+/** Maximum edit distance between a name and its suggestion. */
 const DISTANCE_MAX = 3
 
-/** Longer names are not compared: nobody misspells one of them by accident. */
+/** Maximum length of names that are compared, because the comparison is quadratic. */
 const LENGTH_MAX = 64
 
-/** The known name that was probably meant; undefined when none is near. */
+/** Returns the known name that is closest to a misspelt one; undefined if none is close. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > LENGTH_MAX) return undefined
   const normalized = withoutSeparators(name)
@@ -198,12 +198,12 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return ranked[0]?.one
 }
 
-/** `workDir` is meant as `work_dir`. */
+/** Ignores case and separators: `workDir` matches `work_dir`. */
 function withoutSeparators(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase()
 }
 
-/** Letters to add, drop or change to make one of the other. */
+/** Returns the edit distance: the number of characters to insert, delete or replace. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 0; i < from.length; i += 1) {
@@ -218,7 +218,7 @@ function editDistance(from: string, to: string): number {
 }
 
 /**
- * The settings of a driver by name: the type of the value and, in Markdown, its meaning. A setting
- * that is not in the table is rejected, and docs/reference/drivers.md lists those that are.
+ * Types and documentation (Markdown) of the fields of a driver's `config`. Other fields are
+ * rejected. docs/reference/drivers.md is generated from it.
  */
 export type ConfigFieldDocs = Readonly<Record<string, readonly [type: string, help: string]>>

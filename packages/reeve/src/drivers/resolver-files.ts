@@ -1,12 +1,12 @@
 import type { TaskNetwork } from '../agent/index.ts'
 
-/** `/etc/hosts` of a task that is not in the network of the machine. */
+/** Returns `/etc/hosts` of a task that does not use the network of the host. */
 export function hostsFileContent(hostname: string, { hosts }: Pick<TaskNetwork, 'hosts'>): string {
   const loopbackLines = `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${hostname}\n`
   return loopbackLines + extraHostLines({ hosts })
 }
 
-/** Further lines of `/etc/hosts`. */
+/** Returns the lines of additional hosts. */
 export function extraHostLines({ hosts }: Pick<TaskNetwork, 'hosts'>): string {
   return hosts.map(({ address, names }) => `${address} ${names.join(' ')}\n`).join('')
 }

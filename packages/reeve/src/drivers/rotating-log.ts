@@ -16,14 +16,14 @@ interface OpenLogFile {
 }
 
 /**
- * Raw bytes, each file cut at exactly the limit, the newest `maxFiles` kept, a new start goes on
- * where the last one ended. Output that cannot be written is dropped: a full disk must not hold a
- * task.
+ * Writes raw bytes to files of exactly the maximum size and keeps the newest `maxFiles`. A new
+ * start continues at the end of the previous one. Output that cannot be written is dropped, so that
+ * a full disk does not block a task.
  */
 export class RotatingLogWriter {
   readonly #options: RotatingLogOptions
   #file: OpenLogFile | undefined
-  /** The end of the file that is no longer open. */
+  /** End of the previous file. */
   #closedFileEnd = { number: 0, size: 0 }
   #lastOperation: Promise<void> = Promise.resolve()
   #droppedBytes = 0
@@ -33,21 +33,21 @@ export class RotatingLogWriter {
     this.#options = options
   }
 
-  /** How much could not be written. */
+  /** Number of dropped bytes. */
   get droppedBytes(): number {
     return this.#droppedBytes
   }
 
   /**
-   * Where the output ends: bytes since the first file of the sequence, those of files that are gone
-   * included. Known once the log is open.
+   * End of the output: bytes since the first file, including removed files. Known once the log is
+   * open.
    */
   get offset(): number {
     const { number, size } = this.#file ?? this.#closedFileEnd
     return number * this.#options.maxFileBytes + size
   }
 
-  /** Finds the end of what an earlier start wrote, and gives its offset. */
+  /** Finds the end of the existing files and returns its offset. */
   async open(): Promise<number> {
     await this.#serialize(async () => {
       this.#file ??= await this.#openNewest()
@@ -55,12 +55,12 @@ export class RotatingLogWriter {
     return this.offset
   }
 
-  /** Resolves when the bytes are in a file, or were dropped; writes keep their order. */
+  /** Resolves when the bytes are written or dropped; writes keep their order. */
   write(bytes: Uint8Array): Promise<void> {
     return this.#serialize(() => this.#append(bytes))
   }
 
-  /** Writes what is under way and ends; safe to repeat. */
+  /** Completes pending writes and closes the log. Idempotent. */
   close(): Promise<void> {
     return this.#serialize(async () => {
       this.#isClosed = true
@@ -85,7 +85,7 @@ export class RotatingLogWriter {
         unwritten = unwritten.subarray(bytesWritten)
       }
     } catch {
-      // ENOSPC, EDQUOT, a directory that was removed: told by `droppedBytes`.
+      // ENOSPC, EDQUOT or a removed directory: counted in `droppedBytes`.
       await this.#discardFile()
     }
     this.#droppedBytes += unwritten.length
@@ -105,7 +105,7 @@ export class RotatingLogWriter {
     return handle
   }
 
-  /** A file with room for at least one byte. */
+  /** Returns a file that is not full. */
   async #fileWithSpace(): Promise<OpenLogFile> {
     this.#file ??= await this.#openNewest()
     if (this.#file.size < this.#options.maxFileBytes) return this.#file
@@ -134,7 +134,7 @@ export class RotatingLogWriter {
   }
 }
 
-/** The numbers of the files `<prefix>.<n>` that exist, smallest first. */
+/** Returns the numbers of the existing files `<prefix>.<n>`, sorted. */
 export async function listLogNumbers(prefix: string): Promise<readonly number[]> {
   const filePrefix = `${basename(prefix)}.`
   const names = await readdir(dirname(prefix)).catch((thrown: unknown) => {
@@ -150,7 +150,7 @@ export async function listLogNumbers(prefix: string): Promise<readonly number[]>
     .toSorted((a, b) => a - b)
 }
 
-/** Opens one file of the sequence for appending. A link in its place is not followed. */
+/** Opens a file of the sequence for appending, without following links. */
 export async function openLogFile(prefix: string, number: number): Promise<FileHandle> {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK

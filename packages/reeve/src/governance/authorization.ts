@@ -250,7 +250,7 @@ export function findAuditableOrganization(
 }
 
 /** Reader of an organization's events with the organization token. */
-export interface EventStreamClient {
+interface EventStreamClient {
   readonly organizationId: string
   readonly tokenId: string
   /** Expiry of the token; undefined if it does not expire. */

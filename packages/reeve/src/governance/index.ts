@@ -12,7 +12,6 @@ export {
 } from './caller.ts'
 export { commitSystemWrite } from './commit.ts'
 export {
-  type EventStreamClient,
   findAuditableOrganization,
   findEventStreamClient,
   findOrganization,
@@ -36,21 +35,20 @@ export {
   workspacePermissions,
   type ProjectRight,
 } from './permissions.ts'
-export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/team-access.ts'
 export {
   createProjectAccess,
-  deleteProjectAccess,
-  findProjectAccess,
-  listProjectAccesses,
-  updateProjectAccess,
-} from './access/project-access.ts'
-export {
   createWorkspaceAccess,
+  deleteProjectAccess,
   deleteWorkspaceAccess,
+  findProjectAccess,
   findWorkspaceAccess,
+  listProjectAccesses,
   listWorkspaceAccesses,
+  PROJECT_LEVELS,
+  updateProjectAccess,
   updateWorkspaceAccess,
-} from './access/workspace-access.ts'
+  WORKSPACE_LEVELS,
+} from './access/team-access.ts'
 export {
   createOrganization,
   deleteOrganization,
@@ -80,7 +78,6 @@ export {
   findPolicy,
   findPolicyOrganization,
   findPolicySet,
-  type PolicyRight,
   type VisiblePolicy,
   type VisiblePolicySet,
 } from './policies/find-policy.ts'
@@ -111,10 +108,7 @@ export {
   hasPolicySets,
   readPolicyCode,
   setsForNamespace,
-  type ApplicablePolicy,
   needsOverrideComment,
-  type ApplicablePolicySet,
-  type PolicySetReader,
 } from './policy-sets/applicable-sets.ts'
 export {
   addFlatTags,
@@ -239,7 +233,6 @@ export {
   createConfiguration,
   findConfiguration,
   readConfigurationArchive,
-  type VisibleConfiguration,
 } from './configuration-versions/configuration-versions.ts'
 export {
   type CreatedState,

@@ -36,7 +36,7 @@ export const NO_ROLE: OrganizationRole = {
 
 type Flags<Names extends readonly string[]> = { readonly [N in Names[number]]: boolean }
 
-export type OrganizationPermissions = Flags<typeof v2.ORGANIZATION_PERMISSIONS>
+type OrganizationPermissions = Flags<typeof v2.ORGANIZATION_PERMISSIONS>
 
 export function organizationPermissions(role: OrganizationRole): OrganizationPermissions {
   const { isMember, isOwner, access } = role
@@ -125,7 +125,7 @@ function isWriter({ access, projectAccess }: ProjectAccessInput['accesses'][numb
   return access !== 'read'
 }
 
-export type ProjectPermissions = Flags<typeof v2.PROJECT_PERMISSIONS>
+type ProjectPermissions = Flags<typeof v2.PROJECT_PERMISSIONS>
 
 export function projectPermissions(rights: ProjectRights): ProjectPermissions {
   return {
@@ -230,7 +230,7 @@ export function workspaceRights(
 /** Values of `state-versions` that include more than outputs. */
 const STATE_READ_LEVELS: ReadonlySet<string> = new Set(['read', 'write'])
 
-export type WorkspacePermissions = Flags<typeof v2.WORKSPACE_PERMISSIONS>
+type WorkspacePermissions = Flags<typeof v2.WORKSPACE_PERMISSIONS>
 
 export function workspacePermissions(rights: WorkspaceRights): WorkspacePermissions {
   return {
@@ -283,7 +283,7 @@ export function teamRights(
   }
 }
 
-export type TeamPermissions = Flags<typeof v2.TEAM_PERMISSIONS>
+type TeamPermissions = Flags<typeof v2.TEAM_PERMISSIONS>
 
 export function teamPermissions(rights: TeamRights): TeamPermissions {
   return {

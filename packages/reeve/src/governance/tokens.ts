@@ -88,7 +88,7 @@ export interface CreatedToken {
   readonly secret: string
 }
 
-export interface NewToken {
+interface NewToken {
   readonly owner: TokenOwner
   readonly attributes: TokenAttributes | undefined
   /** Creates the single token without description; the previous one is revoked. */
@@ -204,7 +204,7 @@ export async function revokeToken(
   return ok(undefined)
 }
 
-export interface TeamTokenSearch {
+interface TeamTokenSearch {
   readonly organizationName: string
   /** Substring of the team name. */
   readonly nameContains?: string | undefined

@@ -54,7 +54,7 @@ export const EXECUTION_DEFAULTS: ExecutionSettings = {
   phasesAtOnceMax: 10,
 }
 
-export interface PhaseJobInput {
+interface PhaseJobInput {
   readonly phase: RunPhaseRow
   readonly workspace: Pick<WorkspaceRow, 'name'>
   readonly settings: ExecutionSettings

@@ -57,7 +57,10 @@ export function locateProblems(
   return placed.toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }
 
-/** Where each field was written, by its path; a field that was not written is near its block. */
+/**
+ * Returns the source positions of fields. A field that is not in the file gets the position of its
+ * block.
+ */
 export function locatePaths(paths: readonly string[], positions: SourceMap): JobFilePlace[] {
   return paths.map((path) => {
     const { start } = positions.find(path)

@@ -239,7 +239,7 @@ test('dynamic: an element of a set is its own key', () => {
   )
 })
 
-test('dynamic: a mistake in the content is told once, however often it is met', () => {
+test('dynamic: an error in the content is reported once for all iterations', () => {
   const result = read(`job "j" {
   dynamic "group" {
     for_each = range(100)
@@ -257,7 +257,7 @@ test('dynamic: a mistake in the content is told once, however often it is met', 
   )
 })
 
-test('dynamic: running out of steps is told once', () => {
+test('dynamic: an exhausted step budget is reported once', () => {
   const one = `dynamic "group" {
     for_each = range(1000)
     labels   = ["g"]

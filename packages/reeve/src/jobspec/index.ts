@@ -1,8 +1,12 @@
 export type { FileFunctions } from './functions/functions.ts'
 export { parseLegacyJobFile } from './legacy-job-file.ts'
-export { parseJobFile } from './parse-job-file.ts'
-export type { JobFile, JobFileRequest, JobFileResult } from './parse-job-file.ts'
-export { parseVolumeFile } from './parse-volume-file.ts'
+export {
+  type JobFile,
+  type JobFileRequest,
+  type JobFileResult,
+  parseJobFile,
+  parseVolumeFile,
+} from './parse-job-file.ts'
 export {
   formatLocatedProblem,
   formatProblems,

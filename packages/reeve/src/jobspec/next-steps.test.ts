@@ -150,11 +150,11 @@ const cases = [
 ]
 
 for (const c of cases)
-  test(`parseJobFile says what to do about ${c.name}`, () =>
+  test(`parseJobFile suggests a remedy for ${c.name}`, () =>
     assert.deepEqual(errorsOf(c.text), c.all))
 
 for (const text of ['{"Job":{"ID":"a"}}', '{"ID":"a","TaskGroups":[]}'])
-  test(`parseJobFile says of ${text} that it needs no parsing`, () => {
+  test(`parseJobFile reports that ${text} needs no parsing`, () => {
     const wanted =
       '1,1-1: Missing job block; This is a job as the API takes it: register it as it is, without parsing.'
     assert.deepEqual(errorsOf(text), [wanted])

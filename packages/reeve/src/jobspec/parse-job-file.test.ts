@@ -158,7 +158,7 @@ test('parseJobFile: a template has its defaults', () => {
   })
 })
 
-test('parseJobFile: what a job or group says about secrets is for its tasks', () => {
+test('parseJobFile: secrets settings of a job or group apply to its tasks', () => {
   const { job } = read(`job "j" {
     secret_store { role = "job" }
     secret "a" { path = "job/a" }
@@ -190,7 +190,7 @@ test('parseJobFile: what a job or group says about secrets is for its tasks', ()
   assert.deepEqual(defaults, [true, false, 'restart', null, null])
 })
 
-test('parseJobFile: the older switch of logs says the opposite', () => {
+test('parseJobFile: the older switch of logs is inverted', () => {
   const { job, warnings } = read(task('logs { enabled = false }'))
   assert.equal(job.TaskGroups?.[0]?.Tasks?.[0]?.LogConfig?.Disabled, true)
   assert.deepEqual(
@@ -208,7 +208,7 @@ test('parseJobFile: a number that JSON cannot hold is rounded with a warning', (
   )
 })
 
-test('parseJobFile: a rounded number is told of where it is written', () => {
+test('parseJobFile: a rounded number is reported at its position', () => {
   const { warnings } = read(
     task('config {\n  a = 12345678901234567890\n  nested { b = [1, 9007199254740993] }\n}'),
   )

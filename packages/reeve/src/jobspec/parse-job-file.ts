@@ -1,4 +1,4 @@
-import type { ParsedJob } from '@reeve/contract'
+import type { HostVolumeInput, ParsedJob } from '@reeve/contract'
 import type { JobFileAliases } from '../compat/index.ts'
 import type { Random } from '@reeve/kit/clock.ts'
 import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
@@ -22,6 +22,7 @@ import {
   type DecodedBody,
   type StepBudget,
   type Span,
+  createScope,
 } from '@reeve/hcl'
 import { buildRecord } from './build/build.ts'
 import { DYNAMIC } from './dynamic.ts'
@@ -33,12 +34,14 @@ import {
   report,
 } from './diagnostics.ts'
 import { jobFunctions, type FileFunctions } from './functions/functions.ts'
+import { JOB_FILE_STEPS_MAX } from './limits.ts'
 import { evaluateLocals } from './locals.ts'
 import { createSourceMap, type SourceMap, type SpanIndex } from './source-map.ts'
 import { parseSource, type SourceFile } from './source.ts'
 import { JOB } from './schema/job.ts'
 import { OWN_NAMES, withAliases } from './schema/other-names.ts'
 import type { BlockMapping } from './schema/block-mapping.ts'
+import { VOLUME } from './schema/volume.ts'
 import { createJobScope } from './scope.ts'
 import { readDeclarations } from './variables/declarations.ts'
 import { resolveVariables } from './variables/sources.ts'
@@ -246,4 +249,30 @@ export function buildJob(block: Block, body: DecodedBody, building: JobBuildOpti
   // validates results against the contract's schema.
   const job = record as unknown as ParsedJob
   return { job, positions: createSourceMap(record, places, fallbackSpan) }
+}
+
+/** Roots of node properties. */
+const NODE_ROOTS: ReadonlySet<string> = new Set(['attr', 'meta', 'node'])
+
+const isDeferred = (root: string): boolean => NODE_ROOTS.has(root)
+
+/**
+ * Parses the file that describes one dynamic host volume. References such as `${attr.kernel.name}`
+ * in constraints are compared on the servers, and stay text.
+ */
+export function parseVolumeFile(file: SourceFile): Result<HostVolumeInput, readonly Diagnostic[]> {
+  const body = parseSource(file)
+  if (!body.ok) return body
+  const scope = createScope({ isDeferred, limits: { stepsMax: JOB_FILE_STEPS_MAX } })
+  const decoded = decodeBody(body.value, VOLUME.schema, { scope })
+  if (!decoded.ok) return err(decoded.error)
+  const findings = createDiagnosticList()
+  const source = { labels: [], body: decoded.value, headerSpan: body.value.anchor }
+  const building = { findings, places: new WeakMap(), meter: scope.meter }
+  const record = buildRecord(source, VOLUME, building)
+  if (findings.errors.length > 0) return err(sortBySource(findings.errors))
+  const written = Object.entries(record).filter(([, value]) => value !== null)
+  // Proof: the table names only fields of the contract and reads each as its declared kind; the
+  // server validates the request against the contract's schema.
+  return ok(Object.fromEntries(written) as HostVolumeInput)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HostVolumeInput } from '@reeve/contract'
 import { formatProblems } from './diagnostics.ts'
-import { parseVolumeFile } from './parse-volume-file.ts'
+import { parseVolumeFile } from './parse-job-file.ts'
 
 function parsed(text: string): HostVolumeInput {
   const result = parseVolumeFile({ file: 'volume.hcl', text })

@@ -18,7 +18,7 @@ export interface FieldSpan {
 }
 
 /** Positions of an object and its fields by name. */
-export interface RecordSpans {
+interface RecordSpans {
   readonly span: Span
   readonly fields: ReadonlyMap<string, FieldSpan>
 }

@@ -1,2 +1,2 @@
-export { WorkerEngine, type WorkerEngineOptions } from './worker-engine.ts'
+export { WorkerEngine } from './worker-engine.ts'
 export { createPolicyWorkers, PolicyWorkers } from './policy-workers.ts'

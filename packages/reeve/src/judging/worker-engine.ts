@@ -52,7 +52,7 @@ const CACHED_CODES_MAX = 500
 const CODE_MEMORY_SHARE = 1 / 16
 const BYTES_PER_MEGABYTE = 1024 * 1024
 
-export interface WorkerEngineOptions {
+interface WorkerEngineOptions {
   readonly clock: Clock
   readonly version: string
   readonly limits?: ThreadLimits

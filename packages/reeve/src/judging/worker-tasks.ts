@@ -78,7 +78,7 @@ export type WorkerResponse =
   | { readonly kind: 'redacted'; readonly plan: Result<Uint8Array, string> }
   | { readonly kind: 'archive-read'; readonly read: Result<SetArchive, ArchiveProblem> }
 
-export interface WorkerRuntime {
+interface WorkerRuntime {
   readonly clock: Pick<Clock, 'nowMs'>
   readonly version: string
   readonly offsetAt: (zone: string, ms: number) => number

@@ -7,7 +7,7 @@ import test from 'node:test'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
 import { createReadyNotifier } from './agent-command.ts'
 
-test('the service manager is told once the agent serves, and tasks do not inherit its socket', async (t) => {
+test('the service manager is notified once the agent is ready, and tasks do not inherit its socket', async (t) => {
   const folder = await temporaryDirectory(t)
   const program = join(folder, 'systemd-notify')
   await writeFile(

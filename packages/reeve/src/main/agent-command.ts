@@ -60,7 +60,7 @@ async function startAndRun(
   terminal: TextOutput,
 ): Promise<number> {
   // Loaded only now: this module imports the whole program, and usage errors must not wait for it.
-  const { startAgent: startProgram } = await import('./start-agent.ts')
+  const { startAgent } = await import('./start-agent.ts')
   const { renderBanner } = await import('./banner.ts')
   const version = readVersion()
   const notifyReady = createReadyNotifier()
@@ -68,7 +68,7 @@ async function startAndRun(
     config,
     log,
     start: async (signal) =>
-      await saveTokenUntilStop(await startProgram(config, { log, version, signal }), log),
+      await saveTokenUntilStop(await startAgent(config, { log, version, signal }), log),
     signals: process,
     announce: (program) => {
       terminal.out(renderBanner({ config, program, version }))

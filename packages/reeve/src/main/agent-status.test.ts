@@ -50,7 +50,7 @@ test('agent: a server that is alone leads, and is the only member', () => {
   assert.deepEqual(self.member(), member)
 })
 
-test('agent: one of several servers tells of all, and whose address is whose', () => {
+test('agent: one of several servers lists all with their addresses', () => {
   const self = createAgentStatus(anAgentConfig(), '1.2.3')
   const members = [
     aMember('a', { isLeader: true }),
@@ -72,7 +72,7 @@ test('agent: one of several servers tells of all, and whose address is whose', (
   )
 })
 
-test('agent: a cluster that has lost commits is not well, and says what to do', () => {
+test('agent: a cluster that has lost commits is unhealthy, and suggests a remedy', () => {
   const self = createAgentStatus(anAgentConfig(), '1.2.3')
   self.setCluster({
     ...NOBODY,
@@ -82,7 +82,7 @@ test('agent: a cluster that has lost commits is not well, and says what to do', 
   assert.deepEqual(self.health().server, { ok: false, message: '3 acknowledged commits' })
 })
 
-test('agent: a cluster without a leader says why, where it is known', () => {
+test('agent: a cluster without a leader reports the reason, if it is known', () => {
   const self = createAgentStatus(anAgentConfig(), '1.2.3')
   self.setCluster({ ...NOBODY, leader: () => '' })
   assert.deepEqual(self.health().server, { ok: false, message: 'no leader' })

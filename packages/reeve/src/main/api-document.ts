@@ -4,7 +4,7 @@ import { createAgentStatus } from './agent-status.ts'
 import { Server } from './server.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
-export interface ApiDescription {
+interface ApiDescription {
   /** OpenAPI. */
   readonly document: object
   readonly signatures: string

@@ -85,7 +85,7 @@ export const STATE_KEEPING_FAULTS: ReadonlySet<string> = new Set([
   'storage-failed',
 ])
 
-/** Faults of the database after which the leader goes on answering reads. */
+/** Database faults after which the leader still serves reads. */
 export const SUSPENDING_FAULTS: ReadonlySet<string> = new Set(['storage-full', COMMIT_TIMEOUT_KIND])
 
 export const ABANDONED_COMMIT_FAULT = new Fault(
@@ -103,7 +103,7 @@ export function toFault(thrown: unknown): Fault {
 
 /** The Fault for callers whose commits were in progress. */
 export function outcomeUnknown(fault: Fault): Fault {
-  const message = `${fault.message}; try again. What was asked for may or may not have happened.`
+  const message = `${fault.message}; try again. The request may or may not have happened.`
   return new Fault('no-leader', message, { cause: fault })
 }
 

@@ -149,7 +149,7 @@ export class ClusterMember {
     for (const loss of accepted)
       log.warn(
         { by, lost: countLostCommits(loss), fromIndex: loss.fromIndex, toIndex: loss.toIndex },
-        'the loss of commits is accepted: the log goes on without them',
+        'the loss of commits was accepted: the log continues without them',
       )
     await this.#checkLosses()
     await this.#transitions
@@ -424,7 +424,7 @@ export class ClusterMember {
     this.#servingMode = 'nothing'
     this.#cancelLossCheck()
     opened.closing.abort()
-    log.warn({ kind: fault.kind }, `${fault.message}; this server begins anew as a follower`)
+    log.warn({ kind: fault.kind }, `${fault.message}; this server restarts as a follower`)
     opened.engine.stopRetrying()
     opened.server.store.abortPending(outcomeUnknown(fault))
     this.#enqueueTransition(async () => {

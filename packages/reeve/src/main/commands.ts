@@ -95,11 +95,11 @@ function addAgent(line: CommandLine, terminal: TextOutput, addFlags?: AddAgentFl
       },
     ],
     action: async (_operands, given) => {
-      const { readFlagValues: flagValues, stringsOf: textsOf } = await import('./agent-flags.ts')
+      const { readFlagValues, stringsOf } = await import('./agent-flags.ts')
       const { runAgentCommand } = await import('./agent-command.ts')
       return await runAgentCommand({
-        flags: flagValues(given),
-        paths: textsOf(given['config']),
+        flags: readFlagValues(given),
+        paths: stringsOf(given['config']),
         terminal,
       })
     },

@@ -4,7 +4,7 @@ import { validateFiles } from './config/load-config.ts'
 import { formatProblems, toJsonProblem } from './config/problem.ts'
 import { readHostInfo } from './system.ts'
 
-export interface ValidateRequest {
+interface ValidateRequest {
   readonly paths: readonly string[]
   readonly isJson: boolean
   readonly terminal: TextOutput

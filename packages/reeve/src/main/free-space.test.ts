@@ -4,7 +4,7 @@ import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { setImmediate } from 'node:timers/promises'
 import { FreeSpaceMonitor } from './host-watch.ts'
 
-test('the free space is looked at again, and unknown where it cannot be', async () => {
+test('free space is measured again, and unknown if that fails', async () => {
   const clock = new SimulatedClock()
   const answers = [25, 10, undefined, 50]
   const stat = (): Promise<{ bsize: number; blocks: number; bavail: number }> => {

@@ -7,7 +7,7 @@ import { buildStamp, type BuildStamp } from './build-stamp.ts'
  * Paths of the files that are shipped with the program, and its version. Only this module depends
  * on the location of the program; everything else is the same in a checkout and in an installation.
  */
-export interface Installation {
+interface Installation {
   readonly kind: 'checkout' | 'release'
   readonly root: string
   readonly version: string

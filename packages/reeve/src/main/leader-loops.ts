@@ -30,7 +30,7 @@ export interface LeaderLoop {
   stop(): void | Promise<void>
 }
 
-export interface LeaderLoopsOptions {
+interface LeaderLoopsOptions {
   readonly context: WorkloadContext
   readonly log: Omit<Logger, 'debug'>
   readonly broker: EvaluationBroker

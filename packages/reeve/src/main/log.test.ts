@@ -88,7 +88,7 @@ test('log line: what is no entry is shown as it is', () => {
   assert.equal(formatLogLine('[1]\n'), '[1]\n')
 })
 
-test('log: a fault that was thrown is told by its message and kind', () => {
+test('log: a thrown fault is logged with its message and kind', () => {
   const fault = new Fault('storage-full', 'the disk is full', { cause: new Error('ENOSPC') })
   const text = written({ json: false }, (log) => log.error({ err: fault }, 'cannot write'))
   assert.match(text, /ERROR cannot write err="the disk is full.*"\n$/)

@@ -38,7 +38,7 @@ const HEAP_GROWTH_RATIO = 1 / 2
 const MARK_EVERY_MS = 3_000
 const MARKS_MAX = 4
 
-export interface MemoryWatchOptions {
+interface MemoryWatchOptions {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly capacity: StateCapacity

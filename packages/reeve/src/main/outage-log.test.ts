@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OutageLog } from './outage-log.ts'
 
-test('a trouble is told of when it begins, each minute while it lasts, and when it is over', () => {
+test('an outage is logged at its start, each minute, and at its end', () => {
   let nowMs = 0
   const told: string[] = []
   const teller = new OutageLog({

@@ -6,7 +6,7 @@ import { atEnd } from '../../test/build/at-end.ts'
 import { until } from '../../test/build/until.ts'
 import { PlaceholderServer } from './placeholder-server.ts'
 
-test('port keeper: takes the port when it is free, says what is going on, and gives it back', async (t) => {
+test('placeholder server: takes the port when it is free, responds with 503, and releases it', async (t) => {
   const before = createServer().listen(0, '127.0.0.1')
   await once(before, 'listening')
   const address = before.address()
@@ -15,7 +15,7 @@ test('port keeper: takes the port when it is free, says what is going on, and gi
   before.close()
   const answer = await until('an answer', () => ask(port, '/v1/jobs'))
   assert.equal(answer.status, 503)
-  assert.match(await answer.text(), /^no leader: this server begins anew/)
+  assert.match(await answer.text(), /^no leader: this server restarts/)
   const governed = await until('an answer', () => ask(port, '/api/v2/organizations'))
   const { errors } = JSON.parse(await governed.text())
   assert.equal(errors[0].status, '503')
@@ -25,7 +25,7 @@ test('port keeper: takes the port when it is free, says what is going on, and gi
   await once(after, 'listening')
 })
 
-test('port keeper: hands an open port over, and whoever takes it answers on it', async (t) => {
+test('placeholder server: hands an open port over to the next server', async (t) => {
   const port = await aFreePort()
   const keeper = new PlaceholderServer({ host: '127.0.0.1', port, tls: undefined })
   await until('an answer', () => ask(port, '/v1/jobs'))

@@ -6,7 +6,7 @@ import type { TlsCredentials } from '../tls/index.ts'
 /** Delay between attempts; the previous server closes its port quickly. */
 const RETRY_MS = 10
 
-export interface PlaceholderOptions {
+interface PlaceholderOptions {
   readonly host: string
   readonly port: number
   readonly tls: TlsCredentials | undefined
@@ -87,8 +87,7 @@ export class PlaceholderServer {
   }
 }
 
-const REOPENING_MESSAGE =
-  'no leader: this server begins anew as a follower; try again, or ask another'
+const REOPENING_MESSAGE = 'no leader: this server restarts as a follower; try again, or ask another'
 
 const rejectRequest: RequestListener = ({ url = '' }, response) => {
   const isJson = url.startsWith('/api/v2/')

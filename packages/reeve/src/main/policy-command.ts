@@ -110,7 +110,7 @@ function addEval(line: CommandLine, parent: CommandLine['root'], terminal: TextO
     })
     .argument('<PATH...>', 'policies, or directories of them')
     .option('--input <FILE>', 'the document, as JSON')
-    .option('--query <QUERY>', 'what *.rego is asked (default: deny of the first package)')
+    .option('--query <QUERY>', 'the query of *.rego (default: deny of the first package)')
     .option(
       '--param <NAME=VALUE>',
       'a parameter of the policies, as JSON or text; may be repeated',

@@ -57,7 +57,7 @@ for (const { args, out } of saidCases)
   })
 
 for (const args of [['version'], ['version', '--json'], ['--help'], ['help']]) {
-  test(`reeve ${args.join(' ')}: a full disk is told in one line, exit code 1`, async (t) => {
+  test(`reeve ${args.join(' ')}: a full disk is reported in one line, exit code 1`, async (t) => {
     const full = await open('/dev/full', 'w')
     t.after(() => full.close())
     const stdio = ['ignore', full.fd, 'pipe'] as const
@@ -68,7 +68,7 @@ for (const args of [['version'], ['version', '--json'], ['--help'], ['help']]) {
     assert.equal(code, 1)
   })
 
-  test(`reeve ${args.join(' ')}: ends without a word when nobody reads, exit code 141`, async () => {
+  test(`reeve ${args.join(' ')}: ends silently when its output is closed, exit code 141`, async () => {
     const child = start(args)
     child.stdout.destroy()
     const [err, [code]] = await Promise.all([readText(child.stderr), once(child, 'close')])
@@ -157,7 +157,7 @@ function nextStep(command: string): string {
 }
 
 for (const { args, says } of usageCases)
-  test(`reeve ${args.join(' ')}: says what to do, exit code 2`, async () => {
+  test(`reeve ${args.join(' ')}: suggests a remedy, exit code 2`, async () => {
     assert.deepEqual(await reeve(args), { code: 2, out: '', err: `${says.join('\n')}\n` })
   })
 
@@ -173,7 +173,7 @@ test('reeve agent --dev: refuses an address that others can reach', async () => 
   assert.match(err, /^--bind is 0\.0\.0\.0, but --dev listens on loopback only/)
 })
 
-test('reeve agent: tells everything that is wrong with its files, exit code 1', async (t) => {
+test('reeve agent: reports all problems of its files, exit code 1', async (t) => {
   const cwd = await temporaryDirectory(t)
   await writeFile(join(cwd, 'a.hcl'), 'regoin = "eu"\n')
   const args = ['agent', '--dev', '--config', 'a.hcl', '--config', 'none.hcl']

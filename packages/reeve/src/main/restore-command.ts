@@ -77,10 +77,10 @@ async function restore(
   }
   const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
   const path = resolve(host.directory, file)
-  const { createSnapshotRowCheck: snapshotRowCheck } = await import('./restore-snapshot.ts')
+  const { createSnapshotRowCheck } = await import('./restore-snapshot.ts')
   // The whole file is checked before anything is written: a truncated snapshot must not be
   // restored.
-  const content = await inspectSnapshot(fileChunks(path), file, snapshotRowCheck())
+  const content = await inspectSnapshot(fileChunks(path), file, createSnapshotRowCheck())
   const { Index: upTo, Rows } = content
   const { restoreSnapshot } = await import('./restore-snapshot.ts')
   const { openOfflineDatabase: openDatabasePlace, openImportDirectory: openTargetDirectory } =

@@ -4,7 +4,7 @@ import { openEmbeddedEngine, openReadOnlyEngine } from '../storage/index.ts'
 import type { Logger } from './log.ts'
 
 /** The storage of a server, with the reason if writes are restricted. */
-export interface ServerStorage {
+interface ServerStorage {
   readonly engine: StorageEngine
   /** Why writes are restricted; undefined if they are not. */
   readonly shortage?: StorageRestriction | undefined

@@ -64,5 +64,5 @@ test('a server warns of a storage that is gone, and not at its first start', asy
   const other = await temporaryDirectory(t)
   await writeFile(join(other, 'sealing-key'), 'k')
   warnAboutMissingStorage(other, log)
-  assert.match(warned[0]?.[1] ?? '', /its storage is gone: it begins empty/)
+  assert.match(warned[0]?.[1] ?? '', /its storage is missing: it starts empty/)
 })

@@ -29,7 +29,7 @@ export function warnAboutUnreadableSecrets(
     { unreadable: lost },
     'secrets of this state were sealed with another key and cannot be read: stop the server, give ' +
       'it the server/sealing-key or server.cluster_key of the servers that wrote them, and start ' +
-      'it again (a database keeps to its first key: move the state into an empty one before)',
+      'it again (the key of a database cannot change: first move the state into an empty database)',
   )
 }
 
@@ -70,8 +70,8 @@ export function warnAboutMissingStorage(directory: string, log: WarnLog): void {
   if (existsSync(storage) || !existsSync(key)) return
   log.warn(
     { storage },
-    'a server has run in this directory and its storage is gone: it begins empty. If that is not ' +
-      'meant, stop it and restore the storage, or "reeve operator snapshot restore" a snapshot',
+    'a server has run in this directory and its storage is missing: it starts empty. If this is not ' +
+      'intended, stop it and restore the storage, or "reeve operator snapshot restore" a snapshot',
   )
 }
 

@@ -75,7 +75,7 @@ export async function salvageStorageCommand(request: SalvageRequest): Promise<nu
       terminal.out(formatSalvage(salvaged, to))
       terminal.err(
         `${dataDirectory} is unchanged. The backlog of the event stream was dropped. ` +
-          'Start the server on the new directory; its node agent, if it has one, begins anew.\n',
+          'Start the server with the new directory; its node agent, if any, starts with an empty state.\n',
       )
     }
     return EXIT_CODES.ok

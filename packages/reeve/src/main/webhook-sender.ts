@@ -14,7 +14,7 @@ const RESPONSE_CHARS_MAX = 1_024
 const LOCAL_HINT =
   'a loopback, link-local or cloud metadata address; use an address that other machines can reach'
 
-export interface WebhookSenderOptions {
+interface WebhookSenderOptions {
   /** Whether loopback and link-local receivers are allowed. */
   readonly allowsLocal: boolean
   readonly version: string

@@ -9,6 +9,7 @@ export {
   type OneTimeTokenRow,
 } from './token-rows.ts'
 export {
+  hasPlacementHold,
   isBatchType,
   isLargeJob,
   isParameterized,
@@ -17,11 +18,14 @@ export {
   jobSizeProblem,
   jobSpecChanged,
   jobStatus,
-  type JobStatusInputs,
   type JobSubmissionRow,
   jobUpdateProblem,
+  placementHoldReason,
+  placementPhase,
+  type PlacementPhase,
   type VersionOrigin,
   withOrigin,
+  withoutQuarantine,
 } from './job/job.ts'
 export { failingField, nextAttempt, remediesFor } from './allocation/failed-allocation.ts'
 export {
@@ -30,7 +34,6 @@ export {
   allocationView,
   assignedAllocation,
 } from './allocation/allocation-view.ts'
-export type { AllocationStubOptions, AllocationWithJob } from './allocation/allocation-view.ts'
 export {
   allocationIndex,
   allocationName,
@@ -46,7 +49,8 @@ export {
   SCORERS,
   type StoredMetrics,
   type StoredScore,
-  type StoredTaskStates,
+  ZERO_TASK_EVENT,
+  ZERO_TASK_STATE,
 } from './allocation/allocation-row.ts'
 export {
   addToUsage,
@@ -73,11 +77,9 @@ export {
   isUniqueTarget,
   type NodeProperties,
   operandTest,
-  type OperandTest,
   parseConstraintVersion,
   parseVersionConstraint,
   targetReader,
-  type TargetReader,
 } from './constraint/constraint.ts'
 export {
   deviceConstraintMatcher,
@@ -85,14 +87,10 @@ export {
   deviceNameMatcher,
 } from './constraint/device-constraint.ts'
 export { isEqual } from './deep-equal.ts'
-export { annotateDiff } from './diff/annotate-diff.ts'
-export type { DiffAnnotations } from './diff/annotate-diff.ts'
-export { diffJobs, diffJobsSteps } from './diff/diff-jobs.ts'
-export type { DiffOptions } from './diff/diff-jobs.ts'
+export { annotateDiff, diffJobs, diffJobsSteps } from './diff/diff-jobs.ts'
 export {
   affectsCounters,
   type AllocationChange,
-  type AllocationHealthReport,
   applyToCounters,
   failureReason,
   mergeReportedHealth,
@@ -101,22 +99,26 @@ export {
   awaitsPromotion,
   decideRollback,
   DEPLOYMENT_DESCRIPTIONS,
-  type DeploymentEnd,
   endDeployment,
+  groupsAwaitingPromotion,
   groupStateOf,
+  healthyCanaries,
   isActiveDeployment,
   isAutoPromote,
+  isAwaitingPromotion,
   isCurrentDeployment,
   isDeploymentHealthy,
+  isGroupHealthy,
   newDeployment,
-  type NewDeploymentOptions,
   newGroupState,
   pauseDeployment,
   type ProgressDeadline,
   progressDeadlines,
+  promoteGroups,
+  promotionProblems,
   resumeDeployment,
-  type RollbackDecision,
   runningDescription,
+  shouldAutoPromote,
   withGroupStates,
 } from './deployment/deployment.ts'
 export {
@@ -130,21 +132,6 @@ export {
   requireUnblock,
   unblockDeployment,
 } from './deployment/multiregion.ts'
-export {
-  groupsAwaitingPromotion,
-  healthyCanaries,
-  promoteGroups,
-  shouldAutoPromote,
-  promotionProblems,
-} from './deployment/promotion.ts'
-export type { FindAllocation } from './deployment/promotion.ts'
-export {
-  placementHoldReason,
-  hasPlacementHold,
-  placementPhase,
-  withoutQuarantine,
-  type PlacementPhase,
-} from './job/quarantine.ts'
 export {
   applyStatusChanges,
   countChild,
@@ -196,26 +183,29 @@ export * from './governance/rows.ts'
 export type * from './governance/workspace-rows.ts'
 export type * from './governance/run-rows.ts'
 export {
+  type AttributeProblem,
+  type GovernanceRefusal,
+  type GovernanceRefusalCode,
   invalidAttribute,
-  REFUSAL_REASONS,
-  refusalMessage,
+  invalidInput,
   NOT_FOUND,
-} from './governance/refusal.ts'
-export type {
-  AttributeProblem,
-  GovernanceRefusal,
-  GovernanceRefusalCode,
-  RefusalReason,
-} from './governance/refusal.ts'
-export { blockingWaitMs, LIMITS } from './limits.ts'
+  PERMISSION_DENIED,
+  refusal,
+  type Refusal,
+  REFUSAL_CODES,
+  REFUSAL_REASONS,
+  type RefusalCode,
+  refusalMessage,
+  type RefusalReason,
+} from './refusal.ts'
+export { blockingWaitMs, LIMITS, PORT_MAX } from './limits.ts'
 export { newEvaluation } from './new-evaluation.ts'
 export {
+  isSchedulable,
   type JoinLimits,
   type NewNodeEvent,
   nextNodeStatus,
   type NodeRow,
-  type NodeSignal,
-  type NodeStatusInputs,
   nodeStub,
   type NodeStubOptions,
   nodeView,
@@ -224,15 +214,11 @@ export {
   withNodeEvent,
 } from './node/node.ts'
 export { isNodeName, isNodePoolName, registrationProblem } from './node/registration-problem.ts'
-export { invalidInput, PERMISSION_DENIED, refusal, REFUSAL_CODES } from './refusal.ts'
-export type { Refusal, RefusalCode } from './refusal.ts'
 export {
-  type AclBootstrapRow,
   canonicalSchedulerConfiguration,
   type ClusterLevelRow,
   DEFAULT_SCHEDULER_CONFIGURATION,
   isSchedulerAlgorithm,
-  type SchedulerConfigurationRow,
   type SettingRow,
 } from './settings.ts'
 export {
@@ -246,7 +232,6 @@ export {
   withScalingEvent,
 } from './scaling/scaling.ts'
 export { checkUuid, looseUuidPrefix, parseUuidPrefix } from './uuid-prefix.ts'
-export type { UuidPrefix } from './uuid-prefix.ts'
 export {
   belongsToWorkload,
   lockDelayUntilMs,
@@ -266,7 +251,6 @@ export {
   type JobProblems,
   SYSTEM_SCALING_PROBLEM,
   validateJob,
-  type ValidateJobOptions,
   validateJobSteps,
 } from './validation/validate-job.ts'
 export { jobWarnings } from './validation/job-warnings.ts'

@@ -1,6 +1,9 @@
 import { CHANNEL_MESSAGE_BYTES_MAX } from '@reeve/contract'
 import { parseDurationMs } from '@reeve/kit/duration.ts'
 
+/** The largest port number. */
+export const PORT_MAX = 65_535
+
 /** All limits on input from callers, with their origin. */
 export const LIMITS = {
   /** Request bodies on `/v1` and JSON bodies on `/api/v2`, after decompression. Decision 0007. */

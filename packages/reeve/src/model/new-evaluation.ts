@@ -1,7 +1,7 @@
 import type { Evaluation, Trigger, Job } from '@reeve/contract'
 import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 
-export interface EvaluationOptions {
+interface EvaluationOptions {
   readonly id: string
   readonly trigger: Trigger
   readonly timeMs: number

@@ -6,7 +6,7 @@ import {
 } from '@reeve/contract'
 
 /** Settings of the whole installation, one row each. */
-export interface AclBootstrapRow {
+interface AclBootstrapRow {
   readonly Name: 'acl-bootstrap'
   /** Index of the last bootstrap, which the operator must write into the reset file. */
   readonly ResetIndex: number
@@ -14,7 +14,7 @@ export interface AclBootstrapRow {
   readonly ModifyIndex: number
 }
 
-export interface SchedulerConfigurationRow extends SchedulerConfiguration {
+interface SchedulerConfigurationRow extends SchedulerConfiguration {
   readonly Name: 'scheduler-configuration'
 }
 

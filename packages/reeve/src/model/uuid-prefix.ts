@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 
 /** Selection of a `prefix` parameter in a list of UUIDs. */
-export interface UuidPrefix {
+interface UuidPrefix {
   /** Matches are in the range [low, high) of sorted IDs; without `high` the range is open. */
   readonly low: string
   readonly high: string | undefined

@@ -15,7 +15,7 @@ import {
 import { compileInEnvironment } from './environment.ts'
 import { findTargets, type NativeTarget, type Targets } from './targets.ts'
 
-export interface CheckRequest {
+interface CheckRequest {
   readonly paths: readonly string[]
   readonly isJson: boolean
   readonly terminal: ToolTerminal

@@ -3,7 +3,7 @@ import { RuleCoverage, type ModuleCoverage, type RegoVersion, type TraceEvent } 
 import type { TextFile } from './files.ts'
 
 /** Test coverage of one file. */
-export interface FileCoverage {
+interface FileCoverage {
   readonly file: string
   readonly rules: CoverageCount
   /** Of native policies only. */

@@ -295,7 +295,7 @@ const EVALUATED: readonly (readonly [
 ]
 
 for (const [name, file, more, wanted, said] of EVALUATED)
-  test(`policy eval: ${name} is told, with its exit code`, async (t) => {
+  test(`policy eval: ${name} is reported, with its exit code`, async (t) => {
     const folder = await aFolder(t, more)
     const { written, terminal } = aTerminal()
     const code = await evaluatePolicies({

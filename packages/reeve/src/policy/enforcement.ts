@@ -4,7 +4,7 @@ import type { PolicyResult } from './engine.ts'
 export type EnforcementLevel = v2.PolicyOutcome['enforcement_level']
 
 /** A policy of a set that applies to an input. */
-export interface EnforcedPolicy {
+interface EnforcedPolicy {
   readonly name: string
   readonly level: EnforcementLevel
   readonly description: string | null
@@ -20,7 +20,7 @@ export interface PolicySetResult {
 }
 
 /** Effect of a failed policy. */
-export type EnforcementEffect =
+type EnforcementEffect =
   /** Only warns. */
   | 'warning'
   /** Denies, unless a permitted user overrides it. */

@@ -1,7 +1,6 @@
 export {
   type Diagnostic,
   type EngineInput,
-  type EngineOptions,
   erroredResult,
   type EvaluationOrigin,
   type EvaluationPurpose,
@@ -28,7 +27,6 @@ export {
   type ArchiveHost,
   type ArchiveProblem,
   type ArchiveTarget,
-  type PolicyBundle,
   readSetArchive,
   type SetArchive,
 } from './set-archive.ts'
@@ -38,7 +36,6 @@ export {
   type Manifest,
   MANIFEST_FILES,
   type ManifestMock,
-  type ManifestPolicy,
   type PolicySetManifest,
   readManifest,
 } from './manifest.ts'
@@ -58,7 +55,6 @@ export {
   toPolicyOutcome,
   decideEnforcement,
   enforcementEffect,
-  type EnforcedPolicy,
   type EnforcementLevel,
   type PolicySetResult,
   type PolicyViolation,

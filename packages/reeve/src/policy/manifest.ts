@@ -37,7 +37,7 @@ export interface Manifest {
   readonly expectedRules: ReadonlyMap<string, JsonValue> | undefined
 }
 
-export interface ManifestPolicy {
+interface ManifestPolicy {
   readonly name: string
   /** Path of the policy's code; undefined means the file with the name of the policy. */
   readonly source: string | undefined

@@ -244,7 +244,7 @@ function decodeCode(
 type NamedSource = readonly [name: string, text: string]
 
 /** A policy with the files of its set that it uses. */
-export interface PolicyBundle {
+interface PolicyBundle {
   readonly code: string
   /** Policy texts that a native policy may import. */
   readonly modules: readonly NamedSource[]

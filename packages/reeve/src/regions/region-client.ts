@@ -18,7 +18,7 @@ const RESPONSE_BYTES_MAX = 256 * 1024 * 1024
 /** Response timeout: a server that is silent for this long counts as failed. */
 const RESPONSE_TIMEOUT_MS = 30_000
 
-export interface RegionRequestOptions {
+interface RegionRequestOptions {
   readonly method: string
   /** Path and query. */
   readonly url: string

@@ -1,6 +1,6 @@
 import type { Random } from '@reeve/kit/clock.ts'
 
-export interface RegionDirectoryOptions {
+interface RegionDirectoryOptions {
   /** Name of this server's region. */
   readonly localRegion: string
   /** Name of the authoritative region; undefined for this one. */

@@ -276,7 +276,7 @@ function forwardedHeaders(
   if (upgrade !== undefined) Object.assign(headers, { connection: 'upgrade', upgrade })
   // Pages of this server were allowed here, so they count as same-origin there too.
   if (origin !== undefined && URL.parse(origin)?.host === host) headers['origin'] = address
-  // Of two forwards, the first one is recorded.
+  // If a request is forwarded twice, the header records the first sender.
   if (headers[REGION_FORWARD_HEADER] === undefined)
     headers[REGION_VIA_HEADER] = formatVia(localRegion, request.socket.remoteAddress ?? '')
   headers[REGION_FORWARD_HEADER] = reason
@@ -290,7 +290,7 @@ function unreachableMessage(
 ): string {
   const subject =
     reason === 'authority' ? `the authoritative region "${region}"` : `region "${region}"`
-  const outcome = isInDoubt ? ' What was asked for may or may not have happened.' : ''
+  const outcome = isInDoubt ? ' The request may or may not have happened.' : ''
   return `${subject} did not answer (${problem}); try again.${outcome}`
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 import { Fault } from '@reeve/kit/fault.ts'
 
-export interface ToolCall {
+interface ToolCall {
   readonly command: string
   readonly args: readonly string[]
   readonly directory: string
@@ -21,7 +21,7 @@ export interface ToolResult {
 }
 
 /** Ways to stop a tool: `interrupt` completes its current operation, `kill` does not. */
-export type Interruption = 'interrupt' | 'kill'
+type Interruption = 'interrupt' | 'kill'
 
 const SIGNALS = { interrupt: 'SIGINT', kill: 'SIGKILL' } as const
 

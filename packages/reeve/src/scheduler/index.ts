@@ -1,7 +1,6 @@
 export {
   explainGroupSteps,
   type ExplainOptions,
-  type ExplanationOptions,
   type InstanceStatus,
   toExplanation,
 } from './explain/explain-group.ts'
@@ -11,9 +10,4 @@ export { reconnectDeadlineMs, STOP_DESCRIPTIONS } from './reconcile/allocation-s
 export { hasRescheduleAttemptsLeft, isReschedulingEnabled } from './reconcile/reschedule.ts'
 export { schedule, scheduleSteps } from './schedule.ts'
 export type { ClusterView, PlacementSettings, SchedulingContext } from './cluster-view.ts'
-export {
-  type NodeVolumeUsage,
-  placeVolume,
-  volumeNodeCheck,
-  type VolumePlacement,
-} from './place-volume.ts'
+export { type NodeVolumeUsage, placeVolume, volumeNodeCheck } from './place-volume.ts'

@@ -44,7 +44,7 @@ const fates = [
   { name: 'is gone', status: undefined },
 ] as const
 for (const { name, status } of fates)
-  test(`lost: description tells that the node ${name}`, () => {
+  test(`lost: description contains that the node ${name}`, () => {
     const world = running(aJob({ groups: [aGroup()] }), 2)
     const [row] = world.live
     assert.ok(row)

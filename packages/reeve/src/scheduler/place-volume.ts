@@ -17,13 +17,13 @@ export interface NodeVolumeUsage {
 }
 
 /** Node requirements of a new volume. */
-export type VolumeRequirements = Pick<
+type VolumeRequirements = Pick<
   HostVolumeRecord,
   'Name' | 'PluginID' | 'Constraints' | 'RequestedCapacityMinBytes'
 >
 
 /** The chosen node, or the number of nodes rejected by each reason. */
-export type VolumePlacement =
+type VolumePlacement =
   | { readonly node: PublicNode }
   | { readonly node: undefined; readonly refused: ReadonlyMap<string, number> }
 

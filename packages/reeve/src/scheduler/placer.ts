@@ -29,7 +29,7 @@ import {
   type FeasibilityRule,
 } from './feasibility/feasibility-rules.ts'
 import { canPreempt, type PreemptionResult, Preemptor } from './preemption/preemptor.ts'
-import { PlannedVictims, type Victim } from './preempt/victim.ts'
+import { PlannedVictims, type Victim } from './preemption/victim.ts'
 import type { ProposedState } from './proposed-state.ts'
 import { assignResources } from './resources/assign-resources.ts'
 import { NodeRanker, type Selection } from './ranking/node-ranker.ts'
@@ -42,7 +42,7 @@ import {
 import { PlacementMetricsBuilder } from './ranking/placement-metrics.ts'
 import type { PlacementView, PlacementSettings, SchedulingContext } from './cluster-view.ts'
 
-export interface PlacerOptions {
+interface PlacerOptions {
   readonly view: PlacementView
   readonly job: Job
   readonly evaluation: Evaluation

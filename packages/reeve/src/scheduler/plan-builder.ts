@@ -33,7 +33,7 @@ export const NO_UPDATES: DesiredUpdates = {
   RescheduleLater: 0,
 }
 
-export interface PlanBuilderOptions {
+interface PlanBuilderOptions {
   readonly view: ClusterView
   readonly evaluation: Evaluation
   readonly context: SchedulingContext
@@ -409,7 +409,7 @@ export class PlanBuilder {
   }
 }
 
-export interface FollowUpRequest {
+interface FollowUpRequest {
   readonly trigger: Trigger
   readonly dueMs: number
   /** Status description: what the evaluation waits for. */

@@ -28,7 +28,7 @@ import { openItems } from '../workload/index.ts'
 import { listServiceNames } from '../workload/index.ts'
 
 /** A node that watches services and variables for its templates. */
-export interface CatalogSubscriber {
+interface CatalogSubscriber {
   readonly nodeId: string
   send(text: string): void
 }

@@ -68,7 +68,7 @@ export class ExecFrameLimits {
 /** Counts a frame of a token. Returns 0 if it may be read now, else the milliseconds until then. */
 export type FrameBudget = () => number
 
-export interface InputOptions {
+interface InputOptions {
   readonly clock: Clock
   readonly budget: FrameBudget
 }

@@ -1,6 +1,6 @@
 export { closeOnRevoke, watchAuthorization } from './authorization-watch.ts'
 export type { CloseFrame } from './authorization-watch.ts'
-export { CatalogWatches, type CatalogSubscriber } from './catalog-watches.ts'
+export { CatalogWatches } from './catalog-watches.ts'
 export { DataMigrations } from './data-migrations.ts'
 export { EventBroker, type EventSink, type Subscription } from './event-broker.ts'
 export { type EventStreams, prepareStream } from './event-subscription.ts'

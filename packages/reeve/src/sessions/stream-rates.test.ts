@@ -29,7 +29,7 @@ test('stream rates: all streams of a caller share its rate', () => {
   assert.ok(Math.abs(bytes - expected) < 256 * 1024, `${bytes} bytes, ${expected} expected`)
 })
 
-test('stream rates: callers that have been idle are forgotten', () => {
+test('stream rates: idle callers are removed', () => {
   const clock = new SimulatedClock()
   const rates = new StreamRateLimiter(clock)
   for (let caller = 0; caller < 100; caller++) rates.consume(`caller ${caller}`, BURST)

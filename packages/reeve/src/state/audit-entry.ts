@@ -58,7 +58,7 @@ export interface Author {
 export const SYSTEM: Author = { by: 'system' }
 
 /** A commit that is about to be made. */
-export interface AuditedCommit extends Stamp {
+interface AuditedCommit extends Stamp {
   readonly changes: readonly Change[]
   readonly auditSubject: AuditSubject | undefined
 }

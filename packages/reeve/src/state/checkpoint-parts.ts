@@ -19,7 +19,7 @@ interface PartEnd {
  * One part of a checkpoint: its rows and the index that the checkpoint reaches once they are
  * durable.
  */
-export interface CheckpointPart {
+interface CheckpointPart {
   readonly checkpointIndex: number
   readonly rows: Iterable<CheckpointRow>
 }

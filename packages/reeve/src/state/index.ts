@@ -1,12 +1,6 @@
 export { auditKey, outcomeRecord, SYSTEM } from './audit-entry.ts'
 export type { AuditEntry, AuditOutcome, Author, CommitAuthor } from './audit-entry.ts'
-export {
-  type AuditLimits,
-  type AuditPage,
-  type AuditQuery,
-  expiredAuditRecords,
-  findAuditRecords,
-} from './schema/audit-records.ts'
+export { type AuditLimits, expiredAuditRecords, findAuditRecords } from './schema/audit-records.ts'
 export {
   type Commit,
   type CommittedRow,
@@ -18,7 +12,6 @@ export {
 } from './commit.ts'
 export { decodeCommit } from './commit-codec.ts'
 export type { CommitLog } from './commit-log.ts'
-export type { CommitRequest, CommitResult } from './commit-request.ts'
 export type {
   BlobChange,
   CheckpointPosition,
@@ -62,11 +55,9 @@ export {
 export { withDerivedRows } from './writes/derived-rows.ts'
 export {
   childJobRows,
-  type ChildOptions,
   countChildren,
   nextVersionNumber,
   purgeJobRows,
-  type VersionOptions,
   versionRows,
 } from './writes/job-version.ts'
 export {
@@ -75,15 +66,13 @@ export {
   type GcThresholds,
   ZERO_GC_THRESHOLDS,
 } from './gc/gc-batch.ts'
-export { firstCursor, type GcCursor, planGcBatch, runGc } from './gc/plan-gc.ts'
+export { firstCursor, planGcBatch, runGc } from './gc/plan-gc.ts'
 export { mayBeRescheduled } from './gc/gc-rows.ts'
-export { NodeUsageTracker } from './writes/node-usage.ts'
-export { nodeEvaluations } from './writes/node-evaluations.ts'
+export { nodeEvaluations, NodeUsageTracker } from './writes/node-rows.ts'
 export {
   decideFailure,
   deploymentEvaluation,
   type DeploymentWrite,
-  type FailedDeployment,
   failureRows,
   promotionRows,
 } from './writes/deployment-transitions.ts'
@@ -101,9 +90,10 @@ export {
   type StateSnapshot,
   takeSnapshot,
 } from './state-snapshot.ts'
+export type { CommitResult } from './commit-request.ts'
 export { put, remove, Store } from './store.ts'
 export type { Change, Stamp, StoreOptions } from './store.ts'
-export type { NamespaceScope, NamespaceSet, Watches, WatchTarget } from './watches.ts'
+export type { NamespaceScope, NamespaceSet, WatchTarget } from './watches.ts'
 export { compareCreation, type OrderKey } from './table/key-order.ts'
 export type { Table } from './table/table.ts'
 export {

@@ -16,7 +16,7 @@ import { isRecoverable, type BlobChange, type LogEntry, type StorageEngine } fro
 import { commitEvents, type AppliedRow } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { NamespaceIndexes, type NamespaceScope, Watches } from './watches.ts'
-import { RowEncoder } from './row-writer.ts'
+import { notifyObservers, RowEncoder, TableObservers } from './row-writer.ts'
 import {
   createTables,
   type NamespacedTable,
@@ -24,7 +24,6 @@ import {
   type TableObserver,
   type Tables,
 } from './schema/tables.ts'
-import { notifyObservers, TableObservers } from './table-observers.ts'
 import { UNSPLIT } from './table/row-json.ts'
 import { cachedEncoding, type Table, type Undo } from './table/table.ts'
 

@@ -100,7 +100,7 @@ test('an engine with anything in it is not empty', async (t) => {
   assert.equal(await isEmptyEngine(other), false)
 })
 
-test('a summary tells where two engines differ', async (t) => {
+test('a summary contains the differences of two engines', async (t) => {
   const folder = await temporaryDirectory(t)
   const [a, b] = [await embeddedAt(t, join(folder, 'a')), await embeddedAt(t, join(folder, 'b'))]
   const row = { table: 'jobs', key: 'a', text: 'x' }

@@ -13,7 +13,7 @@ const COPY_BATCH_BYTES = 1024 * 1024
 const COPY_BATCH_ITEMS = 1_000
 
 /** Order-independent digest of one kind of content. */
-export interface ContentDigest {
+interface ContentDigest {
   readonly count: number
   /** Combined digest of all items, as hex digits. */
   readonly digest: string

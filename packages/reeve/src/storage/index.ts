@@ -1,15 +1,15 @@
 export { fsyncDirectory } from './durable-file.ts'
-export {
-  checkStorage,
-  type SalvageResult,
-  salvageStorage,
-  type StorageCheck,
-} from './embedded/repair-storage.ts'
+export { checkStorage, type SalvageResult, salvageStorage } from './embedded/repair-storage.ts'
 export { assertUnused, openEmbeddedEngine } from './embedded/open-embedded-engine.ts'
 export { openReadOnlyEngine } from './embedded/read-only-engine.ts'
 export { RESERVE_BYTES } from './embedded/reserve.ts'
-export { MemoryDisk, type MemoryEngine, openMemoryEngine } from './memory/memory-engine.ts'
-export { MemoryLease, MemoryServerRegistry } from './memory/memory-cluster.ts'
+export {
+  MemoryDisk,
+  type MemoryEngine,
+  MemoryLease,
+  MemoryServerRegistry,
+  openMemoryEngine,
+} from './memory/memory-engine.ts'
 export {
   openPostgresDatabase,
   type ClusterIdentity,

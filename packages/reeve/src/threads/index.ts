@@ -1,5 +1,4 @@
 export {
-  type OverloadCause,
   overloadMessage,
   serveThread,
   type TaskOrigin,
@@ -8,4 +7,4 @@ export {
   type ThreadResult,
   transferableBuffers,
 } from './thread-queue.ts'
-export { TenantConcurrencyLimiter, type ConcurrencyLimits } from './tenant-limiter.ts'
+export { TenantConcurrencyLimiter } from './tenant-limiter.ts'

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { certificateErrorText } from '@reeve/kit/certificate-error.ts'
 
 /** Role of an agent, as proved by its certificate. */
-export type PeerRole = 'server' | 'client'
+type PeerRole = 'server' | 'client'
 
 /**
  * Returns the name that a certificate must contain: `server.global.reeve`. Names are

@@ -15,12 +15,12 @@ import {
 } from '../../test/build/certificates.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
 import {
+  certificateProblem,
   DEFAULT_CIPHER_SUITES,
   loadTls,
   type TlsCredentials,
   type TlsSettings,
 } from './tls-credentials.ts'
-import { certificateProblem } from './own-certificate.ts'
 import { certificateNames, peerRoles } from './peer-role.ts'
 
 const roles: readonly { readonly who?: Holder; readonly is: readonly string[] }[] = [

@@ -40,7 +40,7 @@ export {
   type ServerBuild,
   writeSchedulerConfiguration,
 } from './operator.ts'
-export { agentMember, type ServerInfo } from './remote-regions.ts'
+export { agentMember } from './remote-regions.ts'
 export {
   DEFAULT_NODE_ADMISSION,
   type EvaluationQueue,
@@ -62,7 +62,13 @@ export {
   setPaused,
   unblockDeployment,
 } from './deployments.ts'
-export { deleteEvaluationsByFilter, deleteEvaluationsById, EVAL_NOT_FOUND } from './evaluations.ts'
+export {
+  deleteEvaluationsByFilter,
+  deleteEvaluationsById,
+  EVAL_NOT_FOUND,
+  evaluateJob,
+  releaseJob,
+} from './evaluations.ts'
 export {
   changesState,
   isBlockedForSameReasons,
@@ -82,13 +88,16 @@ export {
   type LogSource,
 } from './jobs/job-reads.ts'
 export { dispatchJob, forcePeriodicJob } from './jobs/dispatch.ts'
-export { evaluateJob, releaseJob } from './jobs/evaluate.ts'
 export { explainEvaluation, explainJob, explainOptions } from './jobs/explain.ts'
-export { parseJob, validateSubmittedJob } from './jobs/validate.ts'
+export {
+  parseJob,
+  registerJob,
+  registerSystemJob,
+  revertJob,
+  validateSubmittedJob,
+} from './jobs/register-job.ts'
 export { createPlanGate, planJob } from './jobs/plan.ts'
-export { registerJob, registerSystemJob } from './jobs/register-job.ts'
 export type { JobWriteResult } from './jobs/job-commit.ts'
-export { revertJob } from './jobs/revert.ts'
 export { scaleJob } from './jobs/scale.ts'
 export {
   findSubmission,
@@ -107,7 +116,6 @@ export {
   snapshotOfKeys,
 } from './jobs/job-index.ts'
 export { stopJob } from './jobs/stop.ts'
-export type { StopResult } from './jobs/stop.ts'
 export { deleteNamespace, NAMESPACE_NOT_FOUND, namespaceRow, writeNamespace } from './namespaces.ts'
 export { ALL_POOLS, deleteNodePool, NODE_POOL_NOT_FOUND, writeNodePool } from './node-pools.ts'
 export {
@@ -133,13 +141,12 @@ export {
   refusalFromNode,
 } from './nodes/node-gateway.ts'
 export { NodeLoadCache } from './nodes/node-loads.ts'
-export { type NodeReport, NodeReportBatcher, updateAllocations } from './nodes/node-reports.ts'
+export { NodeReportBatcher, updateAllocations } from './nodes/node-reports.ts'
 export { admitNode, registerNode, updateNode } from './nodes/register-node.ts'
 export {
   resumeRotation,
   revokeNode,
   rotateNodeSecret,
-  type SecretRotation,
   unrevokeNode,
 } from './nodes/node-credentials.ts'
 
@@ -149,8 +156,6 @@ export {
   openItems,
   sealItems,
   VARIABLE_NOT_FOUND,
-  type VariableItems,
-  type VariableWriteResult,
   writeVariable,
 } from './variables/variables.ts'
 export {

@@ -81,7 +81,7 @@ const PROTOCOL = {
   DelegateCur: 1,
 }
 
-export interface ServerInfo extends Pick<AgentMember, 'Status' | 'Tags'> {
+interface ServerInfo extends Pick<AgentMember, 'Status' | 'Tags'> {
   /** Name without region; the address if no name is known. */
   readonly name: string
   readonly region: string

@@ -290,7 +290,7 @@ test('rotate secret: a refusal of the node is told, and its old secret stays val
   const world = await aWorld(t)
   const rotating = world.server.refusal('rotateNodeSecret', OF_A)
   const { id } = await world.node.next('request')
-  const error = { status: 501, message: 'this node does not know what it is asked' }
+  const error = { status: 501, message: 'this node does not support the request' }
   world.node.say({ kind: 'reply', id, error })
   assert.deepEqual(await rotating, [500, error.message])
   world.node.socket.terminate()

@@ -46,7 +46,7 @@ for (const { name, path, init } of requests)
   test(`silent regions: ${name} ends when the server does not answer a probe`, async (t) => {
     const us = await aSilentRegion(t, 'http', { ...QUIET, silenceMs: 100, probeMsMax: 200 })
     const answer = await us.fetch(path, init)
-    const doubt = 'method' in init ? ' What was asked for may or may not have happened.' : ''
+    const doubt = 'method' in init ? ' The request may or may not have happened.' : ''
     assert.deepEqual(
       [answer.status, await answer.text()],
       [503, `region "down" did not answer (silent for 0.3 s); try again.${doubt}`],

@@ -272,7 +272,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     file: 'test/control/periodic-loop.test.ts',
-    test: 'periodic: a launch is passed over while an earlier instance lives, and not made up for',
+    test: 'periodic: a launch is skipped while an earlier child runs, and not repeated',
     arguments: 'periodic.prohibit_overlap',
   },
   {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '@reeve/sdk'
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
+import { LOCAL_COMMANDS } from '../../src/cli/completion/completion.ts'
 import { EXIT_CODES } from '../../src/cli/errors.ts'
 import { aCommandLine, type CommandLineBench, type CommandOptions } from '../build/cli.ts'
 

@@ -30,7 +30,7 @@ test('doctor', async (t) => {
       const without = await reeve.ok('doctor', { environment: { HOME: '/nowhere' } })
       assert.match(
         without,
-        /! No token is sent, and the governance API answers nobody without one\.\n {2}Keep one with/,
+        /! No token is configured; the governance API requires one\.\n {2}Keep one with/,
       )
       const unknown = await reeve.ok('doctor --token 6ba7b810-9dad-11d1-80b4-00c04fd430c8')
       assert.match(unknown, /! The governance API does not know the token\./)

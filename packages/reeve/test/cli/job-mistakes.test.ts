@@ -282,7 +282,7 @@ const BROKEN = `job "web" {
 }
 `
 
-const UNSENT = ['', 'Nothing was sent to the server. "reeve job init" writes a file that is right.']
+const UNSENT = ['', 'Nothing was sent to the server. "reeve job init" writes a valid file.']
 
 test('mistakes: the file', async (t) => {
   const directory = await temporaryDirectory(t)

@@ -11,7 +11,7 @@ const ID = '[0-9a-f]{8}'
 test('job files', async (t) => {
   const reeve = await aCommandLine(t)
 
-  await t.test('job init: writes a file that is right, once', async () => {
+  await t.test('job init: writes a valid file, once', async () => {
     const said = await reeve.ok('job init')
     assert.match(said, /^example\.hcl written\. Next:\n\n {2}reeve job plan example\.hcl\n/)
     assert.equal(await reeve.ok('job validate example.hcl'), 'Job "example" is valid.\n')
@@ -56,7 +56,7 @@ test('job files', async (t) => {
         'What will happen',
         'Group "app": 2 started.',
         '',
-        'To run exactly this, if nobody has made the job meanwhile:',
+        'To run exactly this, if nobody has created the job meanwhile:',
         '',
         '  reeve job run --check-index 0 --var count=2 planned.hcl',
         '',

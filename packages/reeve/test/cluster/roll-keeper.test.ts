@@ -68,7 +68,7 @@ test('roll: servers learn of each other, of one that stops and of one that is go
   assert.deepEqual(await world.states(), ['a serving', 'b left'], 'it does not sign any more')
 })
 
-test('roll: while the storage is away nobody grows old, and then all goes on', async () => {
+test('server heartbeat: while the storage is unavailable no server expires', async () => {
   const world = aWorld()
   const [a, b] = [world.keeper('a'), world.keeper('b')]
   await b.start()

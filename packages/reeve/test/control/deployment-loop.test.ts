@@ -59,7 +59,7 @@ test('deployment loop: health that is written while it looks is seen when it is 
   assert.equal(world.latest().Status, 'successful')
 })
 
-test('deployment loop: a new version goes on wave by wave', async () => {
+test('deployment loop: a new version is rolled out in batches', async () => {
   const world = await aRolloutServer()
   await world.succeed({ count: 3 })
   await world.run(aRollout({ ...TWO, count: 3 }))
@@ -332,7 +332,7 @@ test('deployment loop: a job that is stopped is left to its evaluation', async (
   assert.ok(world.allocationsOf('web').every(isTerminal))
 })
 
-test('deployment loop: a fault of the storage is told and tried again', async () => {
+test('deployment loop: a storage fault is logged and retried', async () => {
   const server = await createTestServer({ aclEnabled: false })
   const { clock } = server
   const { store, ids } = server.context

@@ -283,7 +283,7 @@ test('evaluation loop: another job is placed between the plans of a large one', 
   await loop.stop()
 })
 
-test('evaluation loop: the last plan of a large job says what is missing', async () => {
+test('evaluation loop: the last plan of a large job reports what is missing', async () => {
   const { store, loop, write, reached } = await aLoop(4)
   await write(node(1), ...submitted(aBigJob(8), { ID: BIG }))
   loop.start()
@@ -301,7 +301,7 @@ test('evaluation loop: the last plan of a large job says what is missing', async
   await loop.stop()
 })
 
-test('evaluation loop: a new leader goes on with a large job', async () => {
+test('evaluation loop: a new leader continues with a large job', async () => {
   const { store, loop, newLoop, write, reached, statusOf } = await aLoop(1)
   await write(node(1), ...submitted(aBigJob(), { ID: BIG }))
   const stopped = Promise.withResolvers<void>()

@@ -56,7 +56,7 @@ test('garbage loop: stopped, it does nothing more', async () => {
   assert.equal(store.tables.evaluations.size, 1)
 })
 
-test('garbage loop: a storage that fails is told of, and the loop goes on', async () => {
+test('garbage loop: a storage fault is logged, and the loop continues', async () => {
   const { store, clock, loop, logged } = await aWorld()
   loop.start()
   await store.close()

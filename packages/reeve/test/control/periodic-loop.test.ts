@@ -229,7 +229,7 @@ test('periodic: an update of something else loses no launch', async () => {
 
 // Overlap
 
-test('periodic: a launch is passed over while an earlier instance lives, and not made up for', async () => {
+test('periodic: a launch is skipped while an earlier child runs, and not repeated', async () => {
   const world = await aWorld()
   await world.register({ Periodic: { Spec: '* * * * *', ProhibitOverlap: true } })
   await world.pass(3 * MINUTE_MS)
@@ -250,7 +250,7 @@ test('periodic: instances overlap where it is not prohibited', async () => {
 
 // Restarts
 
-test('periodic: after a restart the schedule goes on', async () => {
+test('periodic: after a restart the schedule continues', async () => {
   const disk = new MemoryDisk()
   const before = await aWorld({ disk })
   await before.register({ Periodic: { Spec: '*/5 * * * *' } })

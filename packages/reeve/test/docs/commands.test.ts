@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { withGlobalFlags } from '../../src/cli/global-flags.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
-import { expandRunShorthand } from '../../src/cli/shorthand.ts'
+import { LOCAL_COMMANDS } from '../../src/cli/completion/completion.ts'
+import { expandRunShorthand } from '../../src/cli/registry.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 /** Shown as a mistake. */

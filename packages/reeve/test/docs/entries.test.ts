@@ -19,7 +19,7 @@ import { BUILTINS as NATIVE_BUILTINS, STANDARD_IMPORTS } from '@reeve/native-pol
 import { BUILTINS as OPA_BUILTINS } from '@reeve/rego'
 import { helpFlags } from '../../src/cli/global-flags.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
+import { LOCAL_COMMANDS } from '../../src/cli/completion/completion.ts'
 import {
   BODY_LIMITS,
   CHUNK_LIMITS,

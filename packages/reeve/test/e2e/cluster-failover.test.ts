@@ -190,7 +190,7 @@ async function put(
   const body = JSON.stringify({ Name: name })
   const signal = AbortSignal.timeout(10_000)
   const sent = fetch(`${address}/v1/namespace`, { method: 'PUT', body, signal })
-  // A server that begins anew closes its connections.
+  // A server that restarts as a follower closes its connections.
   const answer = await sent.catch(() => undefined)
   return { status: answer?.status ?? 0, text: (await answer?.text()) ?? '' }
 }

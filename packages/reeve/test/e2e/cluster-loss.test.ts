@@ -165,7 +165,7 @@ async function tryPut(
 ): Promise<{ readonly status: number; readonly text: string }> {
   const body = JSON.stringify({ Name: name })
   const sent = fetch(`${server?.address}/v1/namespace`, { method: 'PUT', body })
-  // A server that begins anew closes its connections.
+  // A server that restarts as a follower closes its connections.
   const answer = await sent.catch(() => undefined)
   return { status: answer?.status ?? 0, text: (await answer?.text()) ?? '' }
 }

@@ -11,7 +11,7 @@ const skip = whyNoPostgres()
 /** Agents start slowly on a busy machine. */
 const PATIENT_MS = 60_000
 
-test('cluster: every server tells of every server, and what became of it', { skip }, async (t) => {
+test('cluster: every server lists all servers with their states', { skip }, async (t) => {
   const postgres = await startPostgres()
   atEnd(t, () => postgres.stop())
   const place = { url: await postgres.newDatabase(), directory: await temporaryDirectory(t) }

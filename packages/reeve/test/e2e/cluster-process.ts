@@ -102,7 +102,7 @@ export async function statusOf(address: string, path: string): Promise<number> {
 /** The address of the leader, as a server tells it; undefined while there is none. */
 export async function leaderOf(server: { readonly address: string }): Promise<string | undefined> {
   const answer = await fetchAny(`${server.address}/v1/status/leader`).catch(() => undefined)
-  // One that begins anew refuses everything for a moment.
+  // A restarting server rejects all requests for a moment.
   if (answer?.status !== 200) return undefined
   const leader: unknown = await answer.json()
   return typeof leader === 'string' && leader !== ''

@@ -157,7 +157,7 @@ function runTests(postgres: TestPostgres): void {
           body: JSON.stringify({ Name: 'stray' }),
         }).then(textOf200, no)
         leader.child.kill('SIGCONT')
-        // It may hang up while it begins anew; what it answers is never the state of before.
+        // It may hang up while it restarts; its responses are never of the earlier state.
         assert.match((await asked) ?? 'during', /during/)
         const isTaken = (await written) !== undefined
         await until('it to follow', async () =>

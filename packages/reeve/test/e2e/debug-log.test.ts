@@ -4,7 +4,7 @@ import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startProgram } from './program-process.ts'
 
-test('log_level debug: requests, commits and task events are told', async (t) => {
+test('log_level debug: requests, commits and task events are logged', async (t) => {
   const directory = await temporaryDirectory(t)
   const flags = ['--log-level', 'debug', '--log-json']
   const { client, output } = await startProgram(t, join(directory, 'data'), flags)

@@ -26,7 +26,7 @@ test(
     process.kill(said.leaderPid, 'SIGKILL')
     const again = await until('another leader', () => {
       return (
-        /(server-\d) leads now \(nobody did for ([\d.]+) s\)/.exec(cluster.output()) ?? undefined
+        /(server-\d) leads now \(no leader for ([\d.]+) s\)/.exec(cluster.output()) ?? undefined
       )
     })
     assert.notEqual(again[1], said.leader)
@@ -111,7 +111,7 @@ interface Said {
 function bannerOf(cluster: AgentProcess): Said | undefined {
   const text = cluster.output()
   assert.equal(cluster.child.exitCode, null, text)
-  if (!text.includes('Ctrl-C ends all of it')) return undefined
+  if (!text.includes('Ctrl-C stops everything')) return undefined
   const [, leader = '', pid] = /(server-\d) +http:\S+ +pid (\d+) +leads/.exec(text) ?? []
   const [, follower = ''] = /REEVE_ADDR=(\S+)/.exec(text) ?? []
   const [, directory = ''] = /Data +(\S+)/.exec(text) ?? []

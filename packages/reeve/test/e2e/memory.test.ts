@@ -14,7 +14,7 @@ const WRITES_MAX = 5_000
 const AT_ONCE = 8
 const experiment = Experiment.fromArguments()
 
-test('memory: a server that has no more accepts reads and deletes, and goes on', async (t) => {
+test('memory: a server without free memory accepts reads and deletes, and recovers', async (t) => {
   const directory = await temporaryDirectory(t)
   const flags = ['--dev', '--http-port', '0', '--data-dir', join(directory, 'data')]
   const environment = { ...HEAP, XDG_CONFIG_HOME: join(directory, '.config') }

@@ -121,7 +121,7 @@ test('regions: two programs are one installation', async (t) => {
       assert.equal((await region.client.v1.readJob({ params })).data.Stop, true)
   })
 
-  await t.test('a region that is away is told of, and the job stops when it is back', async () => {
+  await t.test('an unavailable region is reported, and the job stops when it is back', async () => {
     const Multiregion = { Regions: [{ Name: 'us' }, { Name: 'eu' }] }
     await us.client.v1.registerJob({ body: { Job: { ...sleeper('apart'), Multiregion } } })
     await running(us.client, 'apart')

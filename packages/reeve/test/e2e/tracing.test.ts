@@ -104,7 +104,7 @@ test('what the collector rejects is counted', async (t) => {
   await until('spans to be dropped', async () => ((await dropped()) > 0 ? true : undefined))
 })
 
-test('a wrong address of a collector is told at the start', async (t) => {
+test('a wrong address of a collector is reported at the start', async (t) => {
   const directory = join(await temporaryDirectory(t), 'data')
   const { child, output } = startAgent(t, ['--dev', '--data-dir', directory], {
     environment: { REEVE_TRACING_ENDPOINT: 'collector:4318' },

@@ -73,7 +73,7 @@ test('logs: only the newest files stay, and the numbers grow', options, async (t
   assert.equal(statSync(files(launcher, 'task.stdout')[2] ?? '').size, 5_000)
 })
 
-test('logs: a later start goes on where the newest file ends', options, async (t) => {
+test('logs: a later start continues at the end of the newest file', options, async (t) => {
   const launcher = aLauncher(t)
   const logs = launcher.logs('task', { maxBytes: 10, maxFiles: 5 })
   for (const id of ['first', 'second', 'third']) {

@@ -49,7 +49,7 @@ test('a task runs: the answer, the handle and the exit record agree', options, a
   await launcher.event((event) => event['event'] === 'ended' && event['task'] === 'a')
 })
 
-test('an exit code is told as it is, also where it looks like a signal', options, async (t) => {
+test('an exit code is reported unchanged, even if it looks like a signal', options, async (t) => {
   const launcher = aLauncher(t)
   for (const code of [0, 1, 127, 128, 129, 137, 143, 192, 200, 255]) {
     const { exit } = await launcher.finish({ id: `code-${code}`, args: ['-c', `exit ${code}`] })
@@ -62,7 +62,7 @@ const DEADLY = ['HUP', 'INT', 'QUIT', 'ILL', 'TRAP', 'ABRT', 'BUS', 'FPE', 'KILL
   ['PWR', 'SYS'],
 )
 
-test('a death by signal is told with the signal, for every one that kills', options, async (t) => {
+test('a death by signal is reported with the signal, for each that kills', options, async (t) => {
   const launcher = aLauncher(t)
   const numbers: Readonly<Record<string, number>> = constants.signals
   for (const name of DEADLY) {

@@ -80,18 +80,22 @@ for (const { kind, skip } of worlds) {
     },
   )
 
-  test(`${kind} session: codes and signals are told apart`, { skip, timeout }, async (t) => {
-    const world = await aWorld(t, kind)
-    for (const { script, end } of [
-      { script: 'exit 0', end: { code: 0, signal: 0 } },
-      { script: 'exit 130', end: { code: 130, signal: 0 } },
-      { script: 'kill -2 $$', end: { code: 130, signal: 2 } },
-      { script: 'kill -9 $$', end: { code: 137, signal: 9 } },
-      { script: 'exit 255', end: { code: 255, signal: 0 } },
-    ]) {
-      assert.deepEqual(await outcome(world.open({ args: ['-c', script] })), end, script)
-    }
-  })
+  test(
+    `${kind} session: exit codes and signals are distinguished`,
+    { skip, timeout },
+    async (t) => {
+      const world = await aWorld(t, kind)
+      for (const { script, end } of [
+        { script: 'exit 0', end: { code: 0, signal: 0 } },
+        { script: 'exit 130', end: { code: 130, signal: 0 } },
+        { script: 'kill -2 $$', end: { code: 130, signal: 2 } },
+        { script: 'kill -9 $$', end: { code: 137, signal: 9 } },
+        { script: 'exit 255', end: { code: 255, signal: 0 } },
+      ]) {
+        assert.deepEqual(await outcome(world.open({ args: ['-c', script] })), end, script)
+      }
+    },
+  )
 
   test(
     `${kind} session: a terminal has the size it was given, and each later one`,
@@ -244,23 +248,27 @@ for (const { kind, skip } of worlds) {
     },
   )
 
-  test(`${kind} session: what cannot start is told with its kind`, { skip, timeout }, async (t) => {
-    const world = await aWorld(t, kind)
-    for (const { spec, wanted } of [
-      { spec: { command: 'no-such' }, wanted: 'unstartable' },
-      { spec: { command: '' }, wanted: 'config' },
-      { spec: { user: 'no-such' }, wanted: 'config' },
-      { spec: { cwd: '/no/such' }, wanted: 'unstartable' },
-      { spec: { startTime: 1 }, wanted: 'gone' },
-      { spec: { odd: 1 }, wanted: 'config' },
-      { spec: { tty: { rows: 70_000, columns: 1 } }, wanted: 'config' },
-    ]) {
-      const session = world.open(spec)
-      assert.equal((await session.started).kind, wanted, JSON.stringify(spec))
-      assert.equal(await session.status, 125)
-      assert.equal(await session.ended, undefined)
-    }
-  })
+  test(
+    `${kind} session: a failed start is reported with its kind`,
+    { skip, timeout },
+    async (t) => {
+      const world = await aWorld(t, kind)
+      for (const { spec, wanted } of [
+        { spec: { command: 'no-such' }, wanted: 'unstartable' },
+        { spec: { command: '' }, wanted: 'config' },
+        { spec: { user: 'no-such' }, wanted: 'config' },
+        { spec: { cwd: '/no/such' }, wanted: 'unstartable' },
+        { spec: { startTime: 1 }, wanted: 'gone' },
+        { spec: { odd: 1 }, wanted: 'config' },
+        { spec: { tty: { rows: 70_000, columns: 1 } }, wanted: 'config' },
+      ]) {
+        const session = world.open(spec)
+        assert.equal((await session.started).kind, wanted, JSON.stringify(spec))
+        assert.equal(await session.status, 125)
+        assert.equal(await session.ended, undefined)
+      }
+    },
+  )
 }
 
 test(

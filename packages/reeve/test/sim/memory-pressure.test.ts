@@ -88,7 +88,7 @@ class PressedWorld {
   }
 }
 
-test('simulation: a server whose memory is short rejects growth, stops jobs, and goes on later', async () => {
+test('simulation: a server with low memory rejects growth, stops jobs, and resumes later', async () => {
   const pressed = await PressedWorld.start()
   await pressed.register('kept', 2)
   await pressed.register('stopped', 2)
@@ -104,7 +104,7 @@ test('simulation: a server whose memory is short rejects growth, stops jobs, and
   await pressed.stop('stopped')
   await pressed.pass()
   assert.equal(pressed.running('stopped'), 0, 'a job is stopped while memory is short')
-  assert.equal(pressed.running('kept'), 2, 'nothing is placed while memory is short')
+  assert.equal(pressed.running('kept'), 2, 'nothing is placed while memory is low')
   const lost = [...pressed.world.nodes.values()].find((node) => node.driver.running.size > 0)
   lost?.powerOff()
   await pressed.pass(60_000)

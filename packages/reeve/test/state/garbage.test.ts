@@ -462,7 +462,7 @@ test('a large job of which one allocation is needed keeps all of them', async ()
   assert.equal(store.tables.allocations.size, 2_001)
 })
 
-test('what runs is passed over without being decoded', async () => {
+test('running allocations are skipped without being decoded', async () => {
   const store = await withRows([
     put('jobs', running),
     ...Array.from({ length: 2_000 }, (_, index) =>

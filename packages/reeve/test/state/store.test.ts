@@ -180,7 +180,7 @@ const step = fc.record({
   text: fc.string(),
 })
 
-test('store: after any history and any restarts the state is that of the commits, and the index never goes back', async () => {
+test('store: after any history and any restarts the state is that of the commits, and the index never decreases', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       let { store, disk } = await aStore()

@@ -94,7 +94,7 @@ async function offer({ context, web }: World, ...ports: readonly number[]): Prom
 
 const SERVICE: WatchTopic = { topic: 'service', namespace: 'default', name: 'web' }
 
-test('catalog hub: a service is told at once, and after each change once', async (t) => {
+test('catalog hub: a service is sent immediately, and once after each change', async (t) => {
   const world = await aWorld(t)
   const reader = aReader()
   world.hub.watch(reader, 1, SERVICE)
@@ -172,7 +172,7 @@ test('catalog hub: a node that runs nothing in a namespace learns nothing of it'
   assert.deepEqual(stranger.told, [{ kind: 'facts', id: 1, instances: [] }])
 })
 
-test('catalog hub: what nobody follows any more is not told', async (t) => {
+test('catalog hub: nothing is sent without a watch', async (t) => {
   const world = await aWorld(t)
   const [one, two] = [aReader(), aReader()]
   world.hub.watch(one, 1, SERVICE)

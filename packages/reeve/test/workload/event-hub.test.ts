@@ -170,7 +170,7 @@ test('events: commits that come while a reader works through its backlog are nei
   )
 })
 
-test('events: a reader that lags too far is cut off and told where to resume', async () => {
+test('events: a reader that lags too far is disconnected with the index to resume from', async () => {
   const { store, clock, hub } = await aHub()
   const reader = aReader()
   hub.open(reader.subscription, 0)

@@ -88,7 +88,7 @@ test('migrate data: one that does not end is given up', async () => {
   assert.deepEqual(told, ['the allocation before it did not end in time'])
 })
 
-test('migrate data: a node that has left is told nothing', async () => {
+test('migrate data: nothing is sent to a node that has left', async () => {
   const world = await aQuestion({ before: { ClientStatus: 'running' } })
   world.migrations.onSessionClosed(world.session)
   const ended = put('allocations', { ...world.old, ...DONE })

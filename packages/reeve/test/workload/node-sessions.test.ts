@@ -80,7 +80,7 @@ function anAllocationOn(alloc: number, node: number, AllocModifyIndex: number) {
   return anAllocation({ job: aJob(), ID, NodeID, AllocModifyIndex })
 }
 
-test('node sessions: a node is told at once of what is durable, and of nothing before', async () => {
+test('node sessions: a node gets changes as soon as they are durable, and not before', async () => {
   const { server, told, place } = await someSessions(1)
   const held = server.engine.faultInjector.blockNext()
   const { durable } = place(1, 1)
@@ -118,7 +118,7 @@ test('node sessions: a listing waits until all of it is durable, and changes wai
   assert.deepEqual(told.at(-1), [false, [anId('alloc', 2)]])
 })
 
-test('node sessions: many nodes are told in turns, and what comes meanwhile goes along', async () => {
+test('node sessions: many nodes are notified in batches, with the changes made meanwhile', async () => {
   const nodes = 100
   const { turns, told, place } = await someSessions(nodes)
   const messages = (): number => [...told.values()].flat().length

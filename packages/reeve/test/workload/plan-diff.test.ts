@@ -4,7 +4,7 @@ import { annotateDiff, diffJobs } from '../../src/model/index.ts'
 import { isDestructiveUpdate } from '../../src/scheduler/reconcile/job-versions.ts'
 import { changedAt, fullJob, leafPaths } from '../build/full-job.ts'
 
-test('plan diff: what it says of a change of a task is what the scheduler does', () => {
+test('plan diff: describes what the scheduler does with a changed task', () => {
   const job = fullJob()
   const [group] = job.TaskGroups
   const wrong: string[] = []

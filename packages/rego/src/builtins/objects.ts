@@ -129,7 +129,7 @@ function isSubset(context: CallContext, whole: Value, part: Value): boolean | un
   return context.failType('both arguments object.subset must be of the same type or array and set')
 }
 
-/** Nothing when the two are no objects, no sets and no arrays. */
+/** Undefined unless both are objects, sets or arrays. */
 function containsPart(context: CallContext, whole: Value, part: Value): boolean | undefined {
   if (whole instanceof ObjectValue && part instanceof ObjectValue) {
     context.charge(part.size)

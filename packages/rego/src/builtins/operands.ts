@@ -27,7 +27,10 @@ export function elementTypeMismatch({
   return `operand ${position} must be ${kind} of ${wanted}s but got ${kind} containing ${kindOf(element)}`
 }
 
-/** The texts of an array or a set; undefined, and the failure told, when a member is none. */
+/**
+ * Returns the strings of an array or a set. If an element is not a string, the call fails and the
+ * result is undefined.
+ */
 export function textsOf(
   context: CallContext,
   collection: readonly Value[] | SetValue,
@@ -46,7 +49,7 @@ export function textsOf(
   return texts
 }
 
-/** A whole number; undefined, and the failure told, when it is none. */
+/** Returns an integer. If the value is not one, the call fails and the result is undefined. */
 export function wholeOf(
   context: CallContext,
   value: NumberValue,

@@ -76,7 +76,7 @@ function search(name: string, test: (text: string, part: string) => boolean): Bu
   )
 }
 
-/** Where the part begins, counted in characters; places may overlap. */
+/** Returns the positions of a substring in characters; occurrences may overlap. */
 function positionsOf(context: CallContext, text: string, part: string): readonly number[] {
   const found: number[] = []
   let pairs = 0

@@ -10,7 +10,7 @@ import { chargeForString } from './operands.ts'
 
 const LETTERS = ['k', 'm', 'g', 't', 'p', 'e'] as const
 
-/** How many of the next smaller thing: `k` is 1000, `ki` is 1024. */
+/** Factors by unit: `k` is 1000, `ki` is 1024. */
 const FACTORS: ReadonlyMap<string, bigint> = new Map([
   ['', 1n],
   ...LETTERS.flatMap((letter, at): [string, bigint][] => [
@@ -25,7 +25,7 @@ export const UNIT_BUILTINS: readonly Builtin[] = [
     const amount = splitAmount(context, text, 'amount')
     if (amount === undefined) return undefined
     const { unit } = amount
-    // Only the first letter tells: `m` is a thousandth and `M` a million.
+    // Units are case-insensitive except `m`, which is 1/1000, and `M`, which is 1,000,000.
     const isMilli = unit === 'm'
     const factor = isMilli ? 1n : FACTORS.get(unit.toLowerCase())
     if (factor === undefined) return context.fail(`unit ${unit} not recognized`)

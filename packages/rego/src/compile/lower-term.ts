@@ -32,7 +32,7 @@ import {
 } from './scope.ts'
 import { throwCompileError } from './unit.ts'
 
-/** Where the goals go that a term needs evaluated before its own. */
+/** Collects the goals that have to be evaluated before a term. */
 export interface GoalBuilder {
   readonly lowering: Lowering
   readonly scope: Scope

@@ -2,7 +2,7 @@ import { equal } from '../value/value.ts'
 import { findUnbound, visitExpression, type BindingState } from './bindings.ts'
 import type { Expression, Reference, Variable } from './ir.ts'
 
-/** How a unification is carried out where it stands: every step binds what the next may use. */
+/** Steps of a unification in order: each may use the variables that earlier ones bind. */
 export type UnifyStep =
   | { readonly type: 'assign'; readonly variable: Variable; readonly from: Expression }
   | { readonly type: 'equal'; readonly left: Expression; readonly right: Expression }
@@ -18,7 +18,7 @@ export interface UnifyPlan {
 
 type Pair = readonly [left: Expression, right: Expression]
 
-/** Nothing when a variable is missing that neither side can give. */
+/** Plans a unification. Undefined if it needs a variable that neither side binds. */
 export function planUnify(pair: Pair, known: BindingState): UnifyPlan | undefined {
   const bound = new Set(known.bound)
   const within: BindingState = { bound, visible: known.visible }

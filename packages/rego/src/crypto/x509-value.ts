@@ -329,7 +329,10 @@ function addressText(bytes: Uint8Array): readonly string[] {
   return bytes.length === 16 ? [formatAddress(bytesToBigInt(bytes), 128)] : []
 }
 
-/** Where more about the issuer is: by method, OCSP or the certificate of the issuer. */
+/**
+ * Returns the addresses of the authority information access extension by method: OCSP or the
+ * certificate of the issuer.
+ */
 function authorityAccess(extensions: readonly Extension[], method: string): readonly string[] {
   return sequenceItems(find(extensions, '1.3.6.1.5.5.7.1.1')).flatMap((item) => {
     const [type, location] = sequenceItems(item)

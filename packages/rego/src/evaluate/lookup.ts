@@ -29,7 +29,7 @@ export function lookupBase(start: Value | undefined, path: readonly Value[]): Va
   return found
 }
 
-/** Calls back with every key and value in order until that says true. */
+/** Calls `visit` with every key and value in order until it returns true. */
 export function eachEntry(
   collection: Value | undefined,
   visit: (key: Value, value: Value) => boolean,

@@ -5,7 +5,10 @@ import type { CodegenContext } from './codegen.ts'
 import { Env, type ValueThunk, type Mock, type Step } from './env.ts'
 import { replacePath } from './lookup.ts'
 
-/** Runs a goal in a scope of its own, and what follows it in the scope around. */
+/**
+ * Compiles a goal with replacements: it runs in a new scope, and the following goals in the outer
+ * one.
+ */
 export function compileWith(
   coder: CodegenContext,
   replacements: readonly Replacement[],

@@ -5,7 +5,7 @@ import { formatText } from '../value/format.ts'
 import { compilePattern, chargeSearch } from '../regex/pattern.ts'
 import { compareNumbers, numberText, toDecimal, type NumberValue } from '../value/number.ts'
 import { isArray, isNumber, ObjectValue, setOf, type Value } from '../value/value.ts'
-import { report, type Place, type Validation, isValid } from './validation.ts'
+import { report, type ObjectSchemaTarget, type Validation, isValid } from './validation.ts'
 
 /** A length or a count. */
 function limitAt(schema: ObjectValue, name: string): number | undefined {
@@ -15,7 +15,7 @@ function limitAt(schema: ObjectValue, name: string): number | undefined {
 
 export function checkString(
   validation: Validation,
-  { schema, value, path }: Omit<Place, 'value'> & { readonly value: string },
+  { schema, value, path }: Omit<ObjectSchemaTarget, 'value'> & { readonly value: string },
 ): void {
   const length = Array.from(value).length
   const min = limitAt(schema, 'minLength')
@@ -47,7 +47,7 @@ export function checkString(
 
 export function checkNumber(
   validation: Validation,
-  { schema, value, path }: Omit<Place, 'value'> & { readonly value: NumberValue },
+  { schema, value, path }: Omit<ObjectSchemaTarget, 'value'> & { readonly value: NumberValue },
 ): void {
   const multiple = schema.get('multipleOf')
   if (isNumber(multiple) && !isMultiple(value, multiple))
@@ -109,10 +109,10 @@ function isUri(text: string): boolean {
   return url.ok && url.value.scheme !== ''
 }
 
-type ArrayPlace = Omit<Place, 'value'> & { readonly value: readonly Value[] }
+type ArrayTarget = Omit<ObjectSchemaTarget, 'value'> & { readonly value: readonly Value[] }
 
-export function checkArray(validation: Validation, place: ArrayPlace): void {
-  const { schema, value, path } = place
+export function checkArray(validation: Validation, target: ArrayTarget): void {
+  const { schema, value, path } = target
   const min = limitAt(schema, 'minItems')
   if (min !== undefined && value.length < min)
     report(validation, path, {
@@ -139,11 +139,11 @@ export function checkArray(validation: Validation, place: ArrayPlace): void {
       type: 'contains',
       description: 'At least one of the items must match',
     })
-  checkItems(validation, place)
+  checkItems(validation, target)
 }
 
 /** One schema for all items, or one for each of the first and another for the rest. */
-function checkItems(validation: Validation, { schema, value, path }: ArrayPlace): void {
+function checkItems(validation: Validation, { schema, value, path }: ArrayTarget): void {
   const items = schema.get('items')
   if (items === undefined) return
   const rest = isArray(items) ? schema.get('additionalItems') : items
@@ -160,10 +160,10 @@ function checkItems(validation: Validation, { schema, value, path }: ArrayPlace)
   }
 }
 
-type ObjectPlace = Omit<Place, 'value'> & { readonly value: ObjectValue }
+type ObjectTarget = Omit<ObjectSchemaTarget, 'value'> & { readonly value: ObjectValue }
 
-export function checkObject(validation: Validation, place: ObjectPlace): void {
-  const { schema, value, path } = place
+export function checkObject(validation: Validation, target: ObjectTarget): void {
+  const { schema, value, path } = target
   const required = schema.get('required')
   for (const name of isArray(required) ? required : [])
     if (!value.has(name))
@@ -180,12 +180,12 @@ export function checkObject(validation: Validation, place: ObjectPlace): void {
       type: 'array_max_properties',
       description: `Must have at most ${max} properties`,
     })
-  checkDependencies(validation, place)
+  checkDependencies(validation, target)
   for (const [name, item] of value.entries())
-    checkProperty(validation, place, [formatText(name), item])
+    checkProperty(validation, target, [formatText(name), item])
 }
 
-function checkDependencies(validation: Validation, { schema, value, path }: ObjectPlace): void {
+function checkDependencies(validation: Validation, { schema, value, path }: ObjectTarget): void {
   const dependencies = schema.get('dependencies')
   if (!(dependencies instanceof ObjectValue)) return
   for (const [name, wanted] of dependencies.entries()) {
@@ -205,7 +205,7 @@ function checkDependencies(validation: Validation, { schema, value, path }: Obje
 
 function checkProperty(
   validation: Validation,
-  { schema, path }: ObjectPlace,
+  { schema, path }: ObjectTarget,
   [name, value]: readonly [string, Value],
 ): void {
   const names = schema.get('propertyNames')

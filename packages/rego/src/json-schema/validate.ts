@@ -5,7 +5,13 @@ import { LimitExceeded } from '../value/fuel.ts'
 import { toHtmlSafeJsonString } from '../value/json.ts'
 import { isInteger } from '../value/number.ts'
 import { checkArray, checkNumber, checkObject, checkString } from './keywords.ts'
-import { isValid, type Place, report, type SchemaProblem, type Validation } from './validation.ts'
+import {
+  isValid,
+  type ObjectSchemaTarget,
+  report,
+  type SchemaProblem,
+  type Validation,
+} from './validation.ts'
 
 /** JSON Schema, drafts 4 to 7, as far as it can be checked without fetching anything. */
 export function validate(
@@ -41,20 +47,20 @@ function check(
   validation.depth--
 }
 
-function checkAll(validation: Validation, place: Place): void {
-  const { schema, value } = place
-  if (!checkType(validation, place)) return
-  checkChoice(validation, place)
-  checkCombinations(validation, place)
-  if (isArray(value)) checkArray(validation, { ...place, value })
-  else if (value instanceof ObjectValue) checkObject(validation, { ...place, value })
-  else if (typeof value === 'string') checkString(validation, { ...place, value })
-  else if (isNumber(value)) checkNumber(validation, { ...place, value })
-  checkCondition(validation, { ...place, schema })
+function checkAll(validation: Validation, target: ObjectSchemaTarget): void {
+  const { schema, value } = target
+  if (!checkType(validation, target)) return
+  checkChoice(validation, target)
+  checkCombinations(validation, target)
+  if (isArray(value)) checkArray(validation, { ...target, value })
+  else if (value instanceof ObjectValue) checkObject(validation, { ...target, value })
+  else if (typeof value === 'string') checkString(validation, { ...target, value })
+  else if (isNumber(value)) checkNumber(validation, { ...target, value })
+  checkCondition(validation, { ...target, schema })
 }
 
 /** A wrong type is reported alone, because other keywords do not apply to the value. */
-function checkType(validation: Validation, { schema, value, path }: Place): boolean {
+function checkType(validation: Validation, { schema, value, path }: ObjectSchemaTarget): boolean {
   const wanted = schema.get('type')
   if (wanted === undefined) return true
   const types = isArray(wanted) ? wanted : [wanted]
@@ -75,7 +81,7 @@ function typeName(value: Value): string {
   return isNumber(value) && isInteger(value) ? 'integer' : kindOf(value)
 }
 
-function checkChoice(validation: Validation, { schema, value, path }: Place): void {
+function checkChoice(validation: Validation, { schema, value, path }: ObjectSchemaTarget): void {
   const choices = schema.get('enum')
   if (isArray(choices) && !choices.some((choice) => equal(choice, value)))
     report(validation, path, {
@@ -90,7 +96,10 @@ function checkChoice(validation: Validation, { schema, value, path }: Place): vo
     })
 }
 
-function checkCombinations(validation: Validation, { schema, value, path }: Place): void {
+function checkCombinations(
+  validation: Validation,
+  { schema, value, path }: ObjectSchemaTarget,
+): void {
   const fitting = (name: string) => {
     const schemas = schema.get(name)
     if (!isArray(schemas)) return undefined
@@ -125,7 +134,7 @@ function checkCombinations(validation: Validation, { schema, value, path }: Plac
     })
 }
 
-function checkCondition(validation: Validation, { schema, value, path }: Place): void {
+function checkCondition(validation: Validation, { schema, value, path }: ObjectSchemaTarget): void {
   const condition = schema.get('if')
   if (condition === undefined) return
   const holds = isValid(validation, condition, { value, path })
@@ -158,8 +167,8 @@ export function resolveReference(root: Value, reference: string): Value | undefi
 
 function findById(root: Value, id: string): Value | undefined {
   if (!(root instanceof ObjectValue)) return undefined
-  for (const place of ['definitions', '$defs']) {
-    const definitions = root.get(place)
+  for (const target of ['definitions', '$defs']) {
+    const definitions = root.get(target)
     if (!(definitions instanceof ObjectValue)) continue
     for (const one of definitions.values())
       if (one instanceof ObjectValue && (one.get('$id') === id || one.get('id') === id)) return one

@@ -1,37 +1,41 @@
 import type { CallContext } from '../builtins/builtin.ts'
 import type { ObjectValue, Value } from '../value/value.ts'
 
-/** One validation: the schema as a whole, and what has been found so far. */
+/** State of one validation. */
 export interface Validation {
   readonly context: CallContext
+  /** The whole schema, which references resolve against. */
   readonly root: Value
   readonly problems: SchemaProblem[]
   depth: number
-  /** Checks a value inside the document; the checks of arrays and objects come back to it. */
-  readonly check: (validation: Validation, place: InstancePath) => void
+  /** Checks a nested value. Injected, because keywords.ts cannot import validate.ts. */
+  readonly check: (validation: Validation, target: ValidationTarget) => void
 }
 
-/** A value, the schema it has to fit, and the names and positions from the document down. */
-interface InstancePath {
+/** A value to check against a schema; `path` leads to it from the root of the document. */
+interface ValidationTarget {
   readonly schema: Value
   readonly value: Value
   readonly path: readonly string[]
 }
-export interface Place extends InstancePath {
+
+/** A target whose schema is not `true` or `false`. */
+export interface ObjectSchemaTarget extends ValidationTarget {
   readonly schema: ObjectValue
 }
 
-/** Whether it would find nothing wrong. */
+/** Reports whether a value satisfies a schema, without adding problems to the validation. */
 export function isValid(
   validation: Validation,
   schema: Value,
-  { value, path }: Omit<InstancePath, 'schema'>,
+  { value, path }: Omit<ValidationTarget, 'schema'>,
 ): boolean {
   const inner: Validation = { ...validation, problems: [] }
   validation.check(inner, { schema, value, path })
   return inner.problems.length === 0
 }
 
+/** Adds a problem; `%field%` in the description stands for the path of the value. */
 export function report(
   validation: Validation,
   path: readonly string[],

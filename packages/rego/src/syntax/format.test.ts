@@ -45,7 +45,7 @@ const CASES: readonly (readonly [name: string, text: string, formatted: string])
     'p if {\n\ta\n}\n\nelse.b := 2',
   ],
   ['the brace stands behind `if`', 'p if\n{\na\n}', 'p if {\n\ta\n}'],
-  ['a line that goes on is indented', 'p := a +\nb', 'p := a +\n\tb'],
+  ['a continued line is indented', 'p := a +\nb', 'p := a +\n\tb'],
   [
     'modifiers go on',
     'p if {\na with input as 1\nwith data.b as 2\n}',

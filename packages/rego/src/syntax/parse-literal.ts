@@ -225,15 +225,17 @@ function isWholeBody(cursor: Cursor): boolean {
   return !cursor.isKeyword('and', after) && !cursor.isKeyword('or', after)
 }
 
-/** Where something stands is not what it means. */
+/** Position fields, which the comparison ignores. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'row', 'column', 'packageAt', 'packageRow'])
 
-/** Whether two modules say the same with the same remarks, wherever it stands. */
+/**
+ * Reports whether two modules have the same statements and comments, regardless of their positions.
+ */
 export function isSameProgram(left: Module, right: Module): boolean {
   return isSame(remarked(left), remarked(right))
 }
 
-/** White space at the end of a remark is none of it. */
+/** Returns the module with comments without trailing white space. */
 function remarked(module: Module): Module {
   const comments = module.comments.map((comment) => ({ ...comment, text: comment.text.trimEnd() }))
   return { ...module, comments }

@@ -77,7 +77,7 @@ test('a failing service task is restarted by policy, then fails its allocation',
   await sim.agent.stop()
 })
 
-test('with mode delay the task waits for the end of the interval and goes on', async () => {
+test('with mode delay the task waits for the end of the interval and restarts', async () => {
   const task = aTask({
     Config: { run_for: '1s', exit_code: 1 },
     RestartPolicy: restartPolicy({

@@ -107,7 +107,7 @@ test('health: a missed deadline names the reason per task', () => {
   })
 })
 
-test('health: a task that is late says which data its templates wait for', () => {
+test('health: a late task reports the missing data of its templates', () => {
   const task = pending()
   const event = taskEvent('Template', START_MS, { Message: 'Missing: variable(app/db)' })
   const waiting = { ...task, state: { ...task.state, Events: [event] } }
@@ -128,7 +128,7 @@ const lateChecks = [
   { name: 'nothing yet', output: '', says: '' },
 ]
 for (const { name, says, ...found } of lateChecks)
-  test(`health: a late check is told with ${name}`, () => {
+  test(`health: a late check is reported with ${name}`, () => {
     const checks = {
       passingSinceMs: undefined,
       notPassing: [{ task: '', check: 'alive', ...found }],

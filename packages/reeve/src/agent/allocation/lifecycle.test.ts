@@ -197,7 +197,7 @@ for (const c of cases) {
   })
 }
 
-test('decideGroup: a group that is ending lets nobody in, and no dead task begins', () => {
+test('decideGroup: no task starts in an ending group, and no dead task starts', () => {
   const stages: readonly Stage[] = [
     'prestart',
     'prestart-sidecar',

@@ -4,7 +4,7 @@ import { anAssignment, aTask, pass, restartPolicy, turn } from '../../../test/bu
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { newTaskState } from '../task/task-state.ts'
+import { ZERO_TASK_STATE } from '../../model/index.ts'
 import { restartTasks } from './restart-tasks.ts'
 
 const ALL = { task: '', allTasks: true }
@@ -62,7 +62,7 @@ test('restarts asked for at once are one', async () => {
   await end(bench)
 })
 
-test('a restart because of checks counts as a failure and waits as the policy says', async () => {
+test('a restart after failed checks counts as a failure and is delayed by the policy', async () => {
   const policy = restartPolicy({ Attempts: 1, Delay: nsFromMs(15_000) })
   const bench = await aRunner(anAssignment({ tasks: [aTask({ RestartPolicy: policy })] }))
   const web = bench.runner.task('web')
@@ -195,9 +195,9 @@ test('a signal reaches the running tasks and is recorded', async () => {
 const END = new Fault('task-kill', 'the process cannot be ended')
 const GONE = new Fault('task-not-running', 'task "b" is not running')
 const FAILURES = [
-  { name: 'every task that failed is told', ask: RUNNING, b: END, told: ['a', 'b'] },
-  { name: 'one that has ended meanwhile is passed over', ask: RUNNING, b: GONE, told: ['a'] },
-  { name: 'of all tasks each that failed is told', ask: ALL, b: END, told: ['a', 'b'] },
+  { name: 'every failed task is reported', ask: RUNNING, b: END, told: ['a', 'b'] },
+  { name: 'a task that has ended meanwhile is skipped', ask: RUNNING, b: GONE, told: ['a'] },
+  { name: 'with all tasks, each failed one is reported', ask: ALL, b: END, told: ['a', 'b'] },
 ]
 for (const { name, ask, b, told } of FAILURES) {
   test(`restart of several tasks: ${name}, and the others are restarted`, async () => {
@@ -208,7 +208,7 @@ for (const { name, ask, b, told } of FAILURES) {
         if (failure !== undefined) throw failure
         done.push(task)
       }
-      const state = { ...newTaskState(), State: 'running' as const }
+      const state = { ...ZERO_TASK_STATE, State: 'running' as const }
       return { name: task, state, restart: act, restartFromGate: act }
     }
     const lines = told.map((task) => `\n\t* failed to restart task ${task}: ${END.message}`)

@@ -3,7 +3,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** An address that a name stands for. */
-export interface ResolvedAddress {
+interface ResolvedAddress {
   readonly address: string
   readonly family: number
 }

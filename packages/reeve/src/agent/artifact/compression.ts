@@ -5,7 +5,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { archiveFault } from './unpack.ts'
 
-export type Compression = 'none' | 'gz' | 'bz2' | 'xz' | 'zst'
+type Compression = 'none' | 'gz' | 'bz2' | 'xz' | 'zst'
 
 /** Format of a download; undefined for a plain file. */
 export interface ArchiveFormat {

@@ -27,8 +27,8 @@ interface GitFetchOptions {
 }
 
 /**
- * Clones with the machine's own program. It reads no configuration and no credentials of any
- * account, prompts for nothing, runs no hook, and speaks only network protocols.
+ * Clones with the git program of the host. Git reads no configuration and no credentials of any
+ * user, prompts for nothing, runs no hooks, and only uses network protocols.
  */
 export async function fetchGit(fetch: GitFetchOptions): Promise<void> {
   const { ref = '', depth = '' } = fetch.source.options
@@ -84,7 +84,7 @@ async function cloneRepository(
   await runGitCommand(['-C', path, 'submodule', ...SUBMODULE_UPDATE, ...shallow])
 }
 
-/** Nothing of the repository runs, and nothing goes on in the background. */
+/** Disables hooks, file system monitors and background maintenance. */
 const GIT_SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -122,7 +122,7 @@ async function gitEnvironment(
   }
 }
 
-/** Git refuses repositories on the disk that belong to another account, unless it is told. */
+/** Git rejects local repositories of other users, unless they are configured as safe. */
 async function writeTrustingGitConfig(stagingDir: string): Promise<string> {
   const path = join(stagingDir, 'gitconfig')
   await writeFile(path, '[safe]\n\tdirectory = *\n', { mode: 0o600 })

@@ -6,7 +6,7 @@ import { describeBucketProblem, newGcsRequest, newS3Request } from './fetch-http
 const KEYS = { aws_access_key_id: 'AKIAEXAMPLE', aws_access_key_secret: 'secret-of-the-example' }
 const ADDRESS = 'https://s3.eu-central-1.amazonaws.com/bucket/a%20b/c.zip'
 
-test('an object without keys is asked for as it is', async () => {
+test('an object without credentials is requested without a signature', async () => {
   const headers = { 'x-own': '1' }
   assert.deepEqual(await newS3Request({ address: ADDRESS, options: {} }, headers), {
     address: ADDRESS,
@@ -61,7 +61,7 @@ test('objects of gcs are read at the address for downloads', () => {
   })
 })
 
-test('the answer of a bucket says why, and what to do', () => {
+test('an error response of a bucket becomes a message with the cause and a remedy', () => {
   const body = (code: string): string => `<Error><Code>${code}</Code></Error>`
   for (const [status, text, wanted] of [
     [403, body('SignatureDoesNotMatch'), /^the bucket answered 403 SignatureDoesNotMatch$/],

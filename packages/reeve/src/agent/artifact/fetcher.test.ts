@@ -12,7 +12,7 @@ import { anArtifactBench, outerAddress, serveFiles } from '../../../test/build/a
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import type { FetchJob } from './stage-artifact.ts'
-import { adoptTree } from './staged-tree.ts'
+import { adoptTree } from './fetch-artifact.ts'
 
 const isRoot = process.getuid?.() === 0
 const needsRoot = { skip: isRoot ? false : 'only root can run a fetcher as another user' }

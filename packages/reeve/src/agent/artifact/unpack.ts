@@ -89,7 +89,7 @@ export async function unpack(
   }
 }
 
-export interface UnpackOptions {
+interface UnpackOptions {
   readonly budget: UnpackBudget
   /**
    * Preserves the original owner where possible, for archives of other nodes. Otherwise files

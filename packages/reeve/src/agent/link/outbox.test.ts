@@ -6,7 +6,7 @@ import { allocationId } from '../../../test/build/agent.ts'
 import { expandTaskStates } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { taskEvent } from '../task/task-event.ts'
-import { newTaskState } from '../task/task-state.ts'
+import { ZERO_TASK_STATE } from '../../model/index.ts'
 import { StatusOutbox, type StatusReport } from './outbox.ts'
 
 function update(n: number, fields: Partial<AllocationUpdate> = {}): AllocationUpdate {
@@ -81,7 +81,7 @@ test('a history too long for a message is cut to the last event of each task', (
     return taskEvent('Driver', n, { DriverMessage: `${n} ${'x'.repeat(500)}` })
   })
   const names = Array.from({ length: 500 }, (_, n) => `task-${n}`)
-  const state = { ...newTaskState(), Events: events }
+  const state = { ...ZERO_TASK_STATE, Events: events }
   const TaskStates = Object.fromEntries(names.map((name) => [name, state]))
   const outbox = new StatusOutbox()
   outbox.add(update(1, { TaskStates }))

@@ -1,5 +1,5 @@
 import type {
-  AllocationServices,
+  AllocationServiceSet,
   AllocationUpdate,
   ReportedService,
   ServicesMessage,
@@ -124,7 +124,7 @@ export class ServiceOutbox {
   /** Returns the next message if none is in flight and updates are pending. */
   next(): ServicesMessage | undefined {
     if (this.#inFlight !== undefined) return undefined
-    const sets: AllocationServices[] = []
+    const sets: AllocationServiceSet[] = []
     let chars = 0
     let isFull = false
     for (const allocation of this.#pending) {

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { CheckResult } from '@reeve/contract'
 import { isClientTerminal } from '../../model/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
@@ -39,19 +38,18 @@ export function newRequestHandler(options: AgentRequestHandlerOptions): RemoteRe
   const { clock, log, workspace, runners } = options
   const collected = new CollectedAllocations(options)
   const mhzPerCore = (): number => options.mhzPerCore()
-  const directoryOf = (id: string): string => allocationDirOf(workspace, id)
   return new RemoteRequestHandler({
     clock,
     log,
     usage: new UsageReader(clock, mhzPerCore),
-    hostUsage: new HostUsageReader(clock, dirname(directoryOf('any')), mhzPerCore),
-    hostData: () => readHostData(dirname(directoryOf('any'))),
+    hostUsage: new HostUsageReader(clock, workspace.root, mhzPerCore),
+    hostData: () => readHostData(workspace.root),
     logFeed: options.logFeed,
     allowsExec: options.allowsExec,
     migrations: options.migrations,
     findAllocation: (id) => runners.get(id),
     directoryOf: (id) =>
-      runners.has(id) && !collected.isCollected(id) ? directoryOf(id) : undefined,
+      runners.has(id) && !collected.isCollected(id) ? workspace.allocationDir(id) : undefined,
     checksOf: (id) => options.checksOf(id),
     failedChecksOf: (id) => options.failedChecksOf(id),
     collect: (id) => collected.collect(id),
@@ -60,11 +58,6 @@ export function newRequestHandler(options: AgentRequestHandlerOptions): RemoteRe
     meta: options.meta,
     volumes: options.volumes,
   })
-}
-
-/** The allocation directory, one level above the shared directory. */
-function allocationDirOf(workspace: Workspace, allocationId: string): string {
-  return dirname(workspace.paths({ allocationId, task: 'any' }).allocDir)
 }
 
 /**
@@ -85,7 +78,7 @@ class CollectedAllocations {
     const runner = runners.get(id)
     if (runner === undefined) return false
     if (this.#collectedRunners.has(runner)) return true
-    return isClientTerminal(runner.currentReport()) && !existsSync(allocationDirOf(workspace, id))
+    return isClientTerminal(runner.currentReport()) && !existsSync(workspace.allocationDir(id))
   }
 
   /** Removes the data; returns false if there is nothing to remove. */

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { notRunningFault } from '../task/kill-task.ts'
-import { newTaskState } from '../task/task-state.ts'
+import { ZERO_TASK_STATE } from '../../model/index.ts'
 import type { ExecSession } from '../driver.ts'
 import { execWhenAttached } from './exec.ts'
 
@@ -24,7 +24,7 @@ for (const { name, attachedMs, State, wanted } of cases)
     const clock = new SimulatedClock(0)
     const outcome = execWhenAttached(
       {
-        state: { ...newTaskState(), State },
+        state: { ...ZERO_TASK_STATE, State },
         exec: async () => {
           if (clock.nowMs() < attachedMs) throw notRunningFault('web')
           return session
@@ -45,7 +45,7 @@ for (const { name, attachedMs, State, wanted } of cases)
 
 test('other failures of a command are returned immediately', async () => {
   const task = {
-    state: { ...newTaskState(), State: 'running' as const },
+    state: { ...ZERO_TASK_STATE, State: 'running' as const },
     exec: () => Promise.reject(new Fault('task-exec', 'no such program')),
   }
   await assert.rejects(execWhenAttached(task, request, new SimulatedClock()), { kind: 'task-exec' })

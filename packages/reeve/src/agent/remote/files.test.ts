@@ -37,7 +37,7 @@ test('stat: of a link describes its target under the requested name', async (t) 
   }
 })
 
-test('stat: whether something is there is not told of what links must not reach', async (t) => {
+test('stat: does not reveal whether a forbidden link target exists', async (t) => {
   const [root, outside] = [await temporaryDirectory(t), await temporaryDirectory(t)]
   await writeFile(join(outside, 'there'), '')
   await mkdir(join(root, 'main', 'secrets'), { recursive: true })
@@ -77,7 +77,7 @@ test('list: a directory of very many files is cut', async (t) => {
   )
 })
 
-test('list: names that are long when told do not make an answer that no message holds', async (t) => {
+test('list: names that grow when encoded do not exceed the message limit', async (t) => {
   const root = await temporaryDirectory(t)
   // A control character is six bytes in JSON.
   const name = (n: number) => `${n}${'\u0001'.repeat(240)}`

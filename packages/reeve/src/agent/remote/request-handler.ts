@@ -39,7 +39,7 @@ import { readSavedOutput, readLatestOutput } from '../task/last-output.ts'
 import type { DynamicVolumes } from '../volumes/dynamic-volumes.ts'
 
 /** Dependencies of the request handler. */
-export interface RemoteRequestDependencies {
+interface RemoteRequestDependencies {
   readonly clock: Clock
   readonly log: Logger
   readonly usage: UsageReader
@@ -96,7 +96,7 @@ export class RemoteRequestHandler {
   async handleRequest(id: string, request: unknown): Promise<ReplyMessage> {
     try {
       if (!requestChecker.Check(request))
-        throw new RemoteRefusal(501, 'this node does not know what it is asked')
+        throw new RemoteRefusal(501, 'this node does not support the request')
       const result = (await this.#execute(request)) ?? {}
       // A longer message would close the channel of the node, and tasks choose file names.
       if (Buffer.byteLength(JSON.stringify(result)) > REPLY_BYTES_MAX)
@@ -135,7 +135,7 @@ export class RemoteRequestHandler {
 
   async #serveStream(request: unknown, dial: () => Promise<StreamSocket>): Promise<void> {
     if (!streamChecker.Check(request))
-      throw new RemoteRefusal(501, 'this node does not know what it is asked')
+      throw new RemoteRefusal(501, 'this node does not support the request')
     const prepared = await this.#prepareStream(request)
     try {
       const stream = await dial()

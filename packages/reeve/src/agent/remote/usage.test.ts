@@ -13,7 +13,7 @@ test('host usage: the lines of each processor are read, and not their sum', () =
   )
 })
 
-test('host usage: memory is told in bytes', () => {
+test('host usage: memory is reported in bytes', () => {
   const text = 'MemTotal:       100 kB\nMemFree:        20 kB\nMemAvailable:   50 kB\n'
   assert.deepEqual(parseMemoryInfo(text), {
     Total: 102_400,

@@ -74,7 +74,11 @@ export class UsageReader {
 
   #toWireUsage(key: string, usage: TaskUsage): WireTaskUsage {
     const before = this.#lastSamples.get(key)
-    if (this.#lastSamples.size >= SAMPLES_MAX) this.#lastSamples.clear()
+    // Deleted and set again, so that the map is ordered by the time of the last read.
+    this.#lastSamples.delete(key)
+    const [oldestKey] = this.#lastSamples.keys()
+    if (this.#lastSamples.size >= SAMPLES_MAX && oldestKey !== undefined)
+      this.#lastSamples.delete(oldestKey)
     this.#lastSamples.set(key, usage)
     return {
       ResourceUsage: toResourceUsage(usage, before, this.#mhzPerCore()),

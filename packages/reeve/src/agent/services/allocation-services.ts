@@ -23,7 +23,7 @@ import {
   type PlannedService,
 } from './plan-services.ts'
 
-export interface AllocationServicesOptions {
+interface AllocationServicesOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly workspace: Workspace

@@ -30,7 +30,7 @@ test('catalog: two templates with the same dependency share one watch', () => {
   assert.deepEqual(seen.at(-1), ['three', { a: '1' }])
 })
 
-test('catalog: a new channel is asked again; the last state stands meanwhile', () => {
+test('catalog: watches are reopened on a new channel; the last value stays valid meanwhile', () => {
   const { said, client, catalog } = aClient()
   const seen: unknown[] = []
   catalog.watchVariablePaths(query('service/jobs'), (paths) => seen.push(paths))
@@ -68,7 +68,7 @@ const own = [
   { path: 'team/shared', isAsked: true },
 ]
 for (const { path, isAsked } of own)
-  test(`catalog: ${path} ${isAsked ? 'is asked for' : 'is not there'} for a task`, () => {
+  test(`catalog: ${path} ${isAsked ? 'is watched' : 'is empty'} for a task`, () => {
     const { said, catalog } = aClient()
     const seen: unknown[] = []
     catalog.watchVariable(query(path), (items) => seen.push(items))

@@ -249,7 +249,7 @@ for (const [code, outcome] of [
     assert.deepEqual([found.outcome, found.output], [outcome, 'outerr'])
   })
 
-test('a script that goes on for too long is hung up', async () => {
+test('a script that exceeds its timeout is hung up', async () => {
   const session = aSession(undefined)
   const stop = new AbortController()
   const looking = runCheck(planned(0, script), {

@@ -172,7 +172,7 @@ async function untilAsked(target: Target, times: number): Promise<void> {
   for (let i = 0; i < 50; i++) await setImmediate()
 }
 
-test('checks: looked at once at the start, then at each interval, until the task ends', async (t) => {
+test('checks: run at the start, then at each interval, until the task ends', async (t) => {
   const target = await aTarget(t)
   const assignment = checked(target, { Interval: nsFromMs(10_000) })
   const sim = await aSimulation({ assignments: [assignment] })

@@ -66,7 +66,7 @@ const impossible = [
   { mode: 'host', port: 'admin', text: /the port "admin" of a service does not exist/ },
 ]
 for (const { mode, port, text } of impossible)
-  test(`address mode "${mode}" with port "${port}" says what is missing`, () => {
+  test(`address mode "${mode}" with port "${port}" reports what is missing`, () => {
     assert.throws(() => plan({ AddressMode: mode, PortLabel: port }), text)
   })
 

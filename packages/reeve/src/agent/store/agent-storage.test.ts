@@ -97,7 +97,7 @@ process.stdout.write(child.pid + '\\n')
 setInterval(() => storage, 1000)
 `
 
-test('a killed agent leaves no lock, though a program that it started goes on', async (t) => {
+test('a killed agent leaves no lock, even if a program that it started still runs', async (t) => {
   const dir = await temporaryDirectory(t)
   const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, dir], {
     stdio: ['ignore', 'pipe', 'inherit'],

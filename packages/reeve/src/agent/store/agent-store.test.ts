@@ -5,13 +5,13 @@ import { test } from 'node:test'
 import { allocationId, anAssignment } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { INITIAL_TRACKER } from '../task/restart-policy.ts'
-import { newTaskState } from '../task/task-state.ts'
+import { ZERO_TASK_STATE } from '../../model/index.ts'
 import { DiskStore, type TaskRecord } from './agent-store.ts'
 
 const ID = allocationId(1)
 
 const record: TaskRecord = {
-  state: newTaskState(),
+  state: ZERO_TASK_STATE,
   attempt: 2,
   handle: { driver: 'mock', id: 'x', allocationId: ID, task: 'web', dir: '/d', bootId: 'b' },
   restarts: { count: 1, windowStartMs: 5 },

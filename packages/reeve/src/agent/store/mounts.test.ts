@@ -13,7 +13,7 @@ function run(...[command = '', ...args]: readonly string[]): void {
   assert.equal(status, 0, `${command}: ${stderr}`)
 }
 
-test('the mount that holds a directory passes on mounts as it was told to', { skip }, async (t) => {
+test('the propagation of the mount of a directory is set as requested', { skip }, async (t) => {
   const path = join(await temporaryDirectory(t), 'mounted')
   await mkdir(path)
   run('mount', '-t', 'tmpfs', 'tmpfs', path)

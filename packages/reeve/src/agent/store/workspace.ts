@@ -14,6 +14,8 @@ import { errorCode, isMissing } from './state-file.ts'
 export interface Workspace {
   /** False: paths are computed, but no directories exist. */
   readonly hasFiles: boolean
+  /** Directory of all allocations. */
+  readonly root: string
   /** Creates the shared directories, closed to other users of the machine. Idempotent. */
   createAllocationDirs(allocationId: string): Promise<void>
   /**
@@ -98,28 +100,28 @@ const OWNER_ONLY = 0o700
 
 export class DiskWorkspace implements Workspace {
   readonly hasFiles = true
-  readonly #root: string
+  readonly root: string
   #usesTmpfsForSecrets = false
 
   constructor(root: string) {
-    this.#root = root
+    this.root = root
   }
 
   /**
    * Puts secrets directories on tmpfs from now on; returns the problem if tmpfs cannot be mounted.
    */
   async enableTmpfsSecrets(): Promise<string | undefined> {
-    await createDirectory(this.#root, TRAVERSE_ONLY)
-    const problem = await probeTmpfs(this.#root)
+    await createDirectory(this.root, TRAVERSE_ONLY)
+    const problem = await probeTmpfs(this.root)
     this.#usesTmpfsForSecrets = problem === undefined
     return problem
   }
 
   async createAllocationDirs(allocationId: string): Promise<void> {
-    await createDirectory(this.#root, TRAVERSE_ONLY)
-    const shared = join(this.#root, allocationId, SHARED_DIR)
+    await createDirectory(this.root, TRAVERSE_ONLY)
+    const shared = join(this.root, allocationId, SHARED_DIR)
     // A set-uid file of a task, or of root in a container, must not be executable by users outside.
-    await createDirectory(join(this.#root, allocationId), OWNER_ONLY)
+    await createDirectory(join(this.root, allocationId), OWNER_ONLY)
     // Any task may create files here; the sticky bit protects `logs` and `data` from being renamed.
     await createDirectory(shared, WORLD_WRITABLE_STICKY)
     await createDirectory(join(shared, 'logs'), WORLD_READABLE)
@@ -129,7 +131,7 @@ export class DiskWorkspace implements Workspace {
 
   async setTraversable(allocationId: string, isTraversable: boolean): Promise<void> {
     const mode = isTraversable ? TRAVERSE_ONLY : OWNER_ONLY
-    await chmod(join(this.#root, allocationId), mode).catch((thrown: unknown) => {
+    await chmod(join(this.root, allocationId), mode).catch((thrown: unknown) => {
       if (!isMissing(thrown)) throw thrown
     })
   }
@@ -150,8 +152,8 @@ export class DiskWorkspace implements Workspace {
 
   async adoptData(fromId: string, toId: string, tasks: readonly string[]): Promise<void> {
     await moveIntoEmptyDirectory(
-      join(this.#root, fromId, SHARED_DIR, 'data'),
-      join(this.#root, toId, SHARED_DIR, 'data'),
+      join(this.root, fromId, SHARED_DIR, 'data'),
+      join(this.root, toId, SHARED_DIR, 'data'),
     )
     for (const task of tasks) {
       const from = this.paths({ allocationId: fromId, task }).localDir
@@ -162,12 +164,12 @@ export class DiskWorkspace implements Workspace {
   }
 
   async allocationSize(allocationId: string): Promise<number> {
-    const path = join(this.#root, allocationId)
+    const path = join(this.root, allocationId)
     return (await directorySize(path, AGENT_LIMITS.measuredDiskEntriesMax)).bytes
   }
 
   diskUsage(): Promise<DiskUsagePercent> {
-    return diskUsagePercent(this.#root)
+    return diskUsagePercent(this.root)
   }
 
   async writeLocal(
@@ -191,19 +193,19 @@ export class DiskWorkspace implements Workspace {
   }
 
   paths(taskKey: TaskKey): TaskPaths {
-    return taskPaths(this.#root, taskKey)
+    return taskPaths(this.root, taskKey)
   }
 
   allocationDir(allocationId: string): string {
-    return join(this.#root, allocationId)
+    return join(this.root, allocationId)
   }
 
   async unmountSecrets(allocationId: string): Promise<void> {
-    if (this.#usesTmpfsForSecrets) await unmountAll(join(this.#root, allocationId))
+    if (this.#usesTmpfsForSecrets) await unmountAll(join(this.root, allocationId))
   }
 
   async remove(allocationId: string): Promise<void> {
-    const path = join(this.#root, allocationId)
+    const path = join(this.root, allocationId)
     await unmountAll(path)
     // Links are removed and not followed.
     await removeTree(path)
@@ -213,10 +215,10 @@ export class DiskWorkspace implements Workspace {
 /** Computes paths but creates no directories: for drivers that need none. */
 export class NoopWorkspace implements Workspace {
   readonly hasFiles = false
-  readonly #root: string
+  readonly root: string
 
   constructor(root = '/nowhere') {
-    this.#root = root
+    this.root = root
   }
 
   createAllocationDirs(): Promise<void> {
@@ -248,11 +250,11 @@ export class NoopWorkspace implements Workspace {
   }
 
   paths(place: TaskKey): TaskPaths {
-    return taskPaths(this.#root, place)
+    return taskPaths(this.root, place)
   }
 
   allocationDir(allocationId: string): string {
-    return join(this.#root, allocationId)
+    return join(this.root, allocationId)
   }
 
   unmountSecrets(): Promise<void> {

@@ -1,5 +1,5 @@
 import { GLOBAL_REGION, TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
-import { Fault } from '@reeve/kit/fault.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
@@ -63,7 +63,8 @@ export function buildGroupEnvironment(
   host: { readonly workspace: Pick<Workspace, 'paths'>; nodeInfo(): NodeInfo },
 ): TaskEnvironment {
   const [firstTask] = assignment.group.Tasks
-  const task = { ...firstTask, Name: '', Env: null, Meta: null } as AgentTask // a group has a task
+  assert(firstTask !== undefined, 'a group has a task')
+  const task: AgentTask = { ...firstTask, Name: '', Env: null, Meta: null }
   const paths = host.workspace.paths({ allocationId: assignment.allocation.ID, task: '' })
   return buildEnvironment({
     assignment,

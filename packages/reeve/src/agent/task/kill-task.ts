@@ -79,7 +79,7 @@ export async function killTask(running: RunningTask, options: KillOptions): Prom
 const SHUT_DOWN = Symbol('halted')
 
 function killRetryMessage(error: string): string {
-  return `The task cannot be stopped now: ${error}. The stop goes on when the driver answers.`
+  return `The task cannot be stopped now: ${error}. It is retried when the driver responds.`
 }
 
 async function awaitExit(running: RunningTask, clock: Clock): Promise<KillOutcome> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { TaskEventType } from '@reeve/contract'
+import type { TaskEventType, TaskState } from '@reeve/contract'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import {
@@ -13,15 +14,20 @@ import {
   type TaskLogFiles,
   type TaskPort,
   type TaskResources,
+  DRIVER_UNAVAILABLE,
+  type Recovery,
 } from '../driver.ts'
 import type { AgentContext } from '../agent-context.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import { getOwn, type NodeInfo } from '../node-info.ts'
 import { groupPortsOf, buildTaskNetwork } from '../network/allocation-network.ts'
+import { errorCode } from '../store/state-file.ts'
 import type { TaskPaths } from '../store/workspace.ts'
+import { sleep } from '../timing.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
 import { startWindow, type ExitCause } from './restart-policy.ts'
 import type { TaskHookRunner, MergedLaunchAdditions, TaskHookContext } from './task-hook.ts'
-import type { TaskControl } from './task-control.ts'
+import type { KillRequest, TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
 import type { TaskRecorder } from './task-recorder.ts'
 
@@ -290,3 +296,77 @@ function startFailureEvent(thrown: unknown, wasDriverCalled: boolean): StartFail
 export function newDriverContext(recorder: TaskRecorder, signal: AbortSignal): DriverContext {
   return { signal, report: (message) => recorder.emitEvent('Driver', { DriverMessage: message }) }
 }
+
+interface RecoverOptions {
+  readonly handle: TaskHandle
+  readonly context: DriverContext
+  /** Resolves when the agent stops. */
+  readonly shutdown: Promise<void>
+}
+
+/**
+ * Recovers a started task from the driver. If the driver is unavailable, the task is not lost: the
+ * call is retried with increasing delays. Undefined if the agent stops meanwhile.
+ */
+export async function recoverTask(
+  { drivers, clock }: Pick<AgentContext, 'drivers' | 'clock'>,
+  { handle, context, shutdown }: RecoverOptions,
+): Promise<Recovery | undefined> {
+  const driver = drivers.get(handle.driver)
+  if (driver === undefined) {
+    return { kind: 'lost', reason: `the driver ${handle.driver} is gone` }
+  }
+  const shutdownSignal = new AbortController()
+  void shutdown.then(() => shutdownSignal.abort())
+  for (let delayMs: number = AGENT_LIMITS.recoverRetryInitialDelayMs, attempt = 1; ; attempt += 1) {
+    try {
+      const recovery = await driver.recover(handle, context)
+      if (attempt > 1) context.report(`The driver ${driver.name} answers again`)
+      return recovery
+    } catch (thrown) {
+      if (!isTransient(thrown)) return { kind: 'lost', reason: errorMessage(thrown) }
+      if (attempt === 1) context.report(recoveryRetryMessage(driver.name, thrown))
+    }
+    if (!(await sleep(clock, delayMs, shutdownSignal.signal))) return undefined
+    delayMs = Math.min(2 * delayMs, AGENT_LIMITS.recoverRetryMaxDelayMs)
+  }
+}
+
+/**
+ * Whether the driver is temporarily unavailable, or the error is a system error such as too many
+ * open files.
+ */
+function isTransient(thrown: unknown): boolean {
+  if (thrown instanceof Fault) return thrown.kind === DRIVER_UNAVAILABLE
+  return errorCode(thrown) !== undefined
+}
+
+function recoveryRetryMessage(driver: string, thrown: unknown): string {
+  return (
+    `The agent restarted and cannot reach the task: ${errorMessage(thrown)}. The task is kept, and ` +
+    `the agent re-attaches to it when the driver ${driver} answers.`
+  )
+}
+
+/** Remaining restart delay if the agent stopped between two runs; undefined if there was none. */
+export function remainingRestartDelayMs({ Events }: TaskState, nowMs: number): number | undefined {
+  const lastEvent = Events.at(-1)
+  if (lastEvent?.Type !== 'Restarting') return undefined
+  const delayMs = msFromNs(lastEvent.StartDelay)
+  // The clock may have been set back.
+  return Math.min(delayMs, Math.max(0, msFromNs(lastEvent.Time) + delayMs - nowMs))
+}
+
+/** Kill that was in progress when the agent stopped; undefined if there was none. */
+export function interruptedKill(
+  { Events }: TaskState,
+  skipShutdownDelay: boolean,
+): KillRequest | undefined {
+  const boundary = Events.findLast(({ Type }) => KILL_BOUNDARY_EVENTS.includes(Type))
+  return boundary?.Type === 'Killing'
+    ? { reason: boundary.KillReason, skipShutdownDelay }
+    : undefined
+}
+
+/** The last of these events tells whether a kill was in progress when the agent stopped. */
+const KILL_BOUNDARY_EVENTS: readonly string[] = ['Killing', 'Killed', 'Restarting']

@@ -144,7 +144,7 @@ export class ScheduleGate {
     })
   }
 
-  /** Evaluated again every minute: the clock of the machine may be set. */
+  /** Waits for the next change, at most a minute, because the system clock may be set. */
   async #waitForChange({ nextChangeMs }: ScheduleWindow, stopped: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = new AbortController()

@@ -1,6 +1,7 @@
 import type { TaskEvent, TaskEventType } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { redactPaths } from '@reeve/kit/fault.ts'
+import { ZERO_TASK_EVENT } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** Fields of an event that callers may set; the rest is derived. */
@@ -21,7 +22,7 @@ export function taskEvent(
 ): TaskEvent {
   const fields = truncateFields(eventFields)
   const record: TaskEvent = {
-    ...EMPTY_EVENT,
+    ...ZERO_TASK_EVENT,
     ...fields,
     Type: type,
     Time: nsFromMs(timeMs),
@@ -42,31 +43,6 @@ function truncateFields(fields: TaskEventFields): TaskEventFields {
     return [name, text.length > maxChars ? `${text.slice(0, maxChars)}…` : text] as const
   })
   return Object.fromEntries(entries)
-}
-
-const EMPTY_EVENT: Omit<TaskEvent, 'Type' | 'Time'> = {
-  DisplayMessage: '',
-  Message: '',
-  Details: {},
-  FailsTask: false,
-  RestartReason: '',
-  SetupError: '',
-  DriverError: '',
-  DriverMessage: '',
-  ExitCode: 0,
-  Signal: 0,
-  KillTimeout: 0,
-  KillError: '',
-  KillReason: '',
-  StartDelay: 0,
-  DownloadError: '',
-  ValidationError: '',
-  DiskLimit: 0,
-  FailedSibling: '',
-  SecretStoreError: '',
-  TaskSignal: '',
-  TaskSignalReason: '',
-  GenericSource: '',
 }
 
 /** Keys of `Details` by field. */

@@ -148,7 +148,10 @@ async function planMount(
   }
   const taskPath = interpolator.resolve(mount.Destination, 'VolumeMounts.Destination')
   if (!taskPath.startsWith('/') || /(^|\/)\.\.?(\/|$)|\0/.test(taskPath)) {
-    throw new Fault('task-invalid', `${JSON.stringify(taskPath)} is no place for a volume`)
+    throw new Fault(
+      'task-invalid',
+      `${JSON.stringify(taskPath)} is not a valid mount path of a volume`,
+    )
   }
   const { PropagationMode: mode } = mount
   const hasPropagation = mode === 'host-to-task' || mode === 'bidirectional'

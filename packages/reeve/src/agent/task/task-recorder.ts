@@ -5,7 +5,8 @@ import type { Logger } from '../log.ts'
 import type { TaskRecord } from '../store/agent-store.ts'
 import { INITIAL_TRACKER } from './restart-policy.ts'
 import { taskEvent, type TaskEventFields } from './task-event.ts'
-import { newTaskState, transitionTo, appendEvent, type PausedValue } from './task-state.ts'
+import { ZERO_TASK_STATE } from '../../model/index.ts'
+import { transitionTo, appendEvent, type PausedValue } from './task-state.ts'
 
 interface TaskRecorderOptions {
   readonly clock: Clock
@@ -85,7 +86,7 @@ export class TaskRecorder {
 }
 
 const INITIAL_RECORD: TaskRecord = {
-  state: newTaskState(),
+  state: ZERO_TASK_STATE,
   attempt: 0,
   handle: null,
   restarts: INITIAL_TRACKER,

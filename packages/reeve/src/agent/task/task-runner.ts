@@ -20,6 +20,9 @@ import {
   prepareLaunch,
   recordStartFailure,
   startLaunch,
+  interruptedKill,
+  recoverTask,
+  remainingRestartDelayMs,
 } from './launch.ts'
 import {
   emitKillEvents,
@@ -32,7 +35,6 @@ import {
   waitShutdownDelay,
 } from './kill-task.ts'
 import { type TaskHookContext, TaskHookRunner } from './task-hook.ts'
-import { interruptedKill, recoverTask, remainingRestartDelayMs } from './recover-task.ts'
 import { applyRestartPolicy, restartOnRequest } from './restarts.ts'
 import type { ExitCause } from './restart-policy.ts'
 import { ScheduleGate } from './schedule-gate.ts'

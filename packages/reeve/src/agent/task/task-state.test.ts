@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { taskEvent } from './task-event.ts'
-import { newTaskState, transitionTo, appendEvent } from './task-state.ts'
+import { ZERO_TASK_STATE } from '../../model/index.ts'
+import { transitionTo, appendEvent } from './task-state.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')
 
 test('only the latest ten events are kept, oldest first', () => {
-  let state = newTaskState()
+  let state = ZERO_TASK_STATE
   for (let n = 0; n < 13; n += 1) {
     state = appendEvent(state, taskEvent('Driver', NOW + n, { DriverMessage: String(n) }))
   }
@@ -18,7 +19,7 @@ test('only the latest ten events are kept, oldest first', () => {
 })
 
 test('a restart is counted and dated, and an event that fails the task marks it', () => {
-  const restarted = appendEvent(newTaskState(), taskEvent('Restarting', NOW))
+  const restarted = appendEvent(ZERO_TASK_STATE, taskEvent('Restarting', NOW))
   assert.equal(restarted.Restarts, 1)
   assert.equal(restarted.LastRestart, '2026-01-01T00:00:00.000Z')
   assert.equal(restarted.Failed, false)
@@ -29,7 +30,7 @@ test('a restart is counted and dated, and an event that fails the task marks it'
 })
 
 test('each run sets its start, the end sets the finish, and staying is no move', () => {
-  const first = transitionTo(newTaskState(), 'running', NOW)
+  const first = transitionTo(ZERO_TASK_STATE, 'running', NOW)
   const second = transitionTo(transitionTo(first, 'pending', NOW + 1_000), 'running', NOW + 2_000)
   assert.equal(second.StartedAt, '2026-01-01T00:00:02.000Z')
   assert.equal(second.FinishedAt, '0001-01-01T00:00:00Z')
@@ -39,7 +40,7 @@ test('each run sets its start, the end sets the finish, and staying is no move',
 
 test('a process that ended before its start was noticed ends at that time', () => {
   const started = appendEvent(
-    transitionTo(newTaskState(), 'running', NOW),
+    transitionTo(ZERO_TASK_STATE, 'running', NOW),
     taskEvent('Started', NOW),
   )
   const ended = appendEvent(started, taskEvent('Terminated', NOW - 7))
@@ -52,6 +53,6 @@ test('a process that ended before its start was noticed ends at that time', () =
 })
 
 test('a dead task does not run', () => {
-  const dead = transitionTo(newTaskState(), 'dead', NOW)
+  const dead = transitionTo(ZERO_TASK_STATE, 'dead', NOW)
   assert.throws(() => transitionTo(dead, 'running', NOW), /does not go from dead to running/)
 })

@@ -1,5 +1,5 @@
 import type { PauseState, TaskEvent, TaskState, TaskStateName } from '@reeve/contract'
-import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { isoFromMs, msFromNs } from '@reeve/kit/duration.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { RunningTask } from '../driver.ts'
@@ -12,20 +12,6 @@ const STATE_TRANSITIONS = {
   running: ['pending', 'dead'],
   dead: ['pending'],
 } as const satisfies Record<TaskStateName, readonly TaskStateName[]>
-
-export function newTaskState(): TaskState {
-  return {
-    State: 'pending',
-    Failed: false,
-    Restarts: 0,
-    LastRestart: ZERO_TIME,
-    StartedAt: ZERO_TIME,
-    FinishedAt: ZERO_TIME,
-    Events: [],
-    TaskHandle: null,
-    Paused: '',
-  }
-}
 
 /**
  * Values of `Paused`: empty, paused by the schedule, paused by a user, or run by a user regardless

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ByteBudget, GO_FUNCTIONS, HELPER_FUNCTIONS } from '@reeve/go-template'
 import { AGENT_LIMITS } from '../limits.ts'
-import type { RenderOutcome, RenderRequest, TemplateSource } from './render-templates.ts'
-import { taskFunctions } from './task-functions.ts'
+import {
+  type RenderOutcome,
+  type RenderRequest,
+  taskFunctions,
+  type TemplateSource,
+} from './render-templates.ts'
 import { TemplateRenderer } from './template-renderer.ts'
 
 const NEVER = new AbortController().signal

@@ -36,7 +36,7 @@ const tokenCommands: readonly CommandSpec[] = [
       { usage: '--ttl <DURATION>', help: 'time to live, such as 8h' },
     ],
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenCreate,
+    load: async () => (await import('./acl.ts')).runTokenCreate,
   },
   {
     path: 'acl token read',
@@ -44,14 +44,14 @@ const tokenCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl token read 8a7f', says: 'by a prefix of its accessor ID' }],
     args: [ACCESSOR],
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenRead,
+    load: async () => (await import('./acl.ts')).runTokenRead,
   },
   {
     path: 'acl token self',
     summary: 'Show the token of the command line.',
     examples: [{ line: 'reeve acl token self', says: 'its type, policies and roles' }],
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenSelf,
+    load: async () => (await import('./acl.ts')).runTokenSelf,
   },
   {
     path: 'acl token update',
@@ -65,14 +65,14 @@ const tokenCommands: readonly CommandSpec[] = [
     args: [ACCESSOR],
     flags: TOKEN_FLAGS,
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenUpdate,
+    load: async () => (await import('./acl.ts')).runTokenUpdate,
   },
   {
     path: 'acl token delete',
     summary: 'Delete a token.',
     examples: [{ line: 'reeve acl token delete 8a7f', says: 'the token stops working at once' }],
     args: [ACCESSOR],
-    load: async () => (await import('./token.ts')).runTokenDelete,
+    load: async () => (await import('./acl.ts')).runTokenDelete,
   },
   {
     path: 'acl token list',
@@ -90,7 +90,7 @@ const tokenCommands: readonly CommandSpec[] = [
       VERBOSE,
     ],
     isRead: true,
-    load: async () => (await import('./token.ts')).runTokenList,
+    load: async () => (await import('./acl.ts')).runTokenList,
   },
 ]
 
@@ -127,7 +127,7 @@ const policyCommands: readonly CommandSpec[] = [
       { usage: '--group <GROUP>', help: 'only this group of the job' },
       { usage: '--task <TASK>', help: 'only this task of the group' },
     ],
-    load: async () => (await import('./policy.ts')).runAclPolicyApply,
+    load: async () => (await import('./acl.ts')).runAclPolicyApply,
   },
   {
     path: 'acl policy read',
@@ -137,21 +137,21 @@ const policyCommands: readonly CommandSpec[] = [
     ],
     args: [POLICY],
     isRead: true,
-    load: async () => (await import('./policy.ts')).runAclPolicyRead,
+    load: async () => (await import('./acl.ts')).runAclPolicyRead,
   },
   {
     path: 'acl policy self',
     summary: 'Show the ACL policies of the token of the command line.',
     examples: [{ line: 'reeve acl policy self', says: 'what the token allows' }],
     isRead: true,
-    load: async () => (await import('./policy.ts')).runAclPolicySelf,
+    load: async () => (await import('./acl.ts')).runAclPolicySelf,
   },
   {
     path: 'acl policy list',
     summary: 'List ACL policies.',
     examples: [{ line: 'reeve acl policy list', says: 'all that the token may read' }],
     isRead: true,
-    load: async () => (await import('./policy.ts')).runAclPolicyList,
+    load: async () => (await import('./acl.ts')).runAclPolicyList,
   },
   {
     path: 'acl policy delete',
@@ -160,7 +160,7 @@ const policyCommands: readonly CommandSpec[] = [
       { line: 'reeve acl policy delete deploy', says: 'tokens lose the permissions it granted' },
     ],
     args: [POLICY],
-    load: async () => (await import('./policy.ts')).runAclPolicyDelete,
+    load: async () => (await import('./acl.ts')).runAclPolicyDelete,
   },
 ]
 
@@ -176,7 +176,7 @@ const roleCommands: readonly CommandSpec[] = [
     ],
     flags: ROLE_FLAGS,
     isRead: true,
-    load: async () => (await import('./token.ts')).runRoleCreate,
+    load: async () => (await import('./acl.ts')).runRoleCreate,
   },
   {
     path: 'acl role read',
@@ -184,7 +184,7 @@ const roleCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl role read dev', says: 'replace its policies' }],
     args: [ROLE],
     isRead: true,
-    load: async () => (await import('./token.ts')).runRoleRead,
+    load: async () => (await import('./acl.ts')).runRoleRead,
   },
   {
     path: 'acl role update',
@@ -193,7 +193,7 @@ const roleCommands: readonly CommandSpec[] = [
     args: [ROLE],
     flags: ROLE_FLAGS,
     isRead: true,
-    load: async () => (await import('./token.ts')).runRoleUpdate,
+    load: async () => (await import('./acl.ts')).runRoleUpdate,
   },
   {
     path: 'acl role delete',
@@ -202,7 +202,7 @@ const roleCommands: readonly CommandSpec[] = [
       { line: 'reeve acl role delete dev', says: 'tokens lose the permissions it granted' },
     ],
     args: [ROLE],
-    load: async () => (await import('./token.ts')).runRoleDelete,
+    load: async () => (await import('./acl.ts')).runRoleDelete,
   },
   {
     path: 'acl role list',
@@ -210,7 +210,7 @@ const roleCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve acl role list', says: 'all that the token may read' }],
     flags: [VERBOSE],
     isRead: true,
-    load: async () => (await import('./token.ts')).runRoleList,
+    load: async () => (await import('./acl.ts')).runRoleList,
   },
 ]
 
@@ -230,7 +230,7 @@ export const aclCommands: readonly CommandSpec[] = [
       },
     ],
     isRead: true,
-    load: async () => (await import('./token.ts')).runAclBootstrap,
+    load: async () => (await import('./acl.ts')).runAclBootstrap,
   },
   {
     path: 'acl can',
@@ -249,7 +249,7 @@ export const aclCommands: readonly CommandSpec[] = [
       { usage: '[NAME]', help: 'the node pool, host volume, or path of the variable' },
     ],
     isRead: true,
-    load: async () => (await import('./token.ts')).runAclCan,
+    load: async () => (await import('./acl.ts')).runAclCan,
   },
   ...tokenCommands,
   ...policyCommands,

@@ -18,7 +18,7 @@ const cases = [
     code: EXIT_CODES.failed,
   },
   {
-    name: 'a right that is missing is told by its code',
+    name: 'a missing permission is recognized by its code',
     error: new ExecError(1008, 'Permission denied'),
     says: /^Permission denied$/,
     code: EXIT_CODES.denied,

@@ -61,7 +61,7 @@ export const allocCommands: readonly CommandSpec[] = [
       VERBOSE,
     ],
     isRead: true,
-    load: async () => (await import('./status.ts')).runAllocStatus,
+    load: async () => (await import('./allocation.ts')).runAllocStatus,
   },
   {
     path: 'alloc logs',
@@ -86,7 +86,7 @@ export const allocCommands: readonly CommandSpec[] = [
       TASK,
       ...INSTANCE,
     ],
-    load: async () => (await import('./logs.ts')).runAllocLogs,
+    load: async () => (await import('./files.ts')).runAllocLogs,
   },
   {
     path: 'alloc exec',
@@ -122,7 +122,7 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: INSTANCE,
     isRead: true,
-    load: async () => (await import('./status.ts')).runAllocChecks,
+    load: async () => (await import('./allocation.ts')).runAllocChecks,
   },
   {
     path: 'alloc cp',
@@ -167,7 +167,7 @@ export const allocCommands: readonly CommandSpec[] = [
     ],
     args: [ALLOC, OPTIONAL_TASK],
     flags: [{ usage: '-s, --signal <NAME>', help: 'the signal (default: SIGKILL)' }, ONE_TASK],
-    load: async () => (await import('./lifecycle.ts')).runAllocSignal,
+    load: async () => (await import('./allocation.ts')).runAllocSignal,
   },
   {
     path: 'alloc restart',
@@ -178,7 +178,7 @@ export const allocCommands: readonly CommandSpec[] = [
     ],
     args: [ALLOC, OPTIONAL_TASK],
     flags: [ONE_TASK, { usage: '--all-tasks', help: 'include tasks that have terminated' }],
-    load: async () => (await import('./lifecycle.ts')).runAllocRestart,
+    load: async () => (await import('./allocation.ts')).runAllocRestart,
   },
   {
     path: 'alloc pause',
@@ -201,7 +201,7 @@ export const allocCommands: readonly CommandSpec[] = [
       { usage: '--status', help: 'only show the current state' },
       ONE_TASK,
     ],
-    load: async () => (await import('./lifecycle.ts')).runAllocPause,
+    load: async () => (await import('./allocation.ts')).runAllocPause,
   },
   {
     path: 'alloc stop',
@@ -215,7 +215,7 @@ export const allocCommands: readonly CommandSpec[] = [
       { usage: '-d, --detach', help: 'do not wait for the evaluation' },
       { usage: '--no-shutdown-delay', help: 'skip the shutdown delay of the tasks' },
     ],
-    load: async () => (await import('./lifecycle.ts')).runAllocStop,
+    load: async () => (await import('./allocation.ts')).runAllocStop,
   },
   {
     path: 'alloc fs',
@@ -252,6 +252,6 @@ export const allocCommands: readonly CommandSpec[] = [
     args: [OPTIONAL_ALLOC],
     flags: [ONE_TASK, ...INSTANCE],
     isRead: true,
-    load: async () => (await import('./status.ts')).runAllocStats,
+    load: async () => (await import('./allocation.ts')).runAllocStats,
   },
 ]

@@ -67,8 +67,8 @@ interface AllocationSelector {
 }
 
 /**
- * What `web`, `web/api`, `web/api[1]` or `web[1]` may mean, the likelier reading first: the ID of a
- * job may contain slashes too.
+ * Parses `web`, `web/api`, `web/api[1]` or `web[1]`. Returns all readings, the most likely one
+ * first, because job IDs may contain slashes too.
  */
 export function parseSelector(text: string): readonly AllocationSelector[] {
   const [, name = text, digits] = /^(.+?)\[(\d{1,9})\]$/.exec(text) ?? []

@@ -21,7 +21,7 @@ export const agentCommands: readonly CommandSpec[] = [
       },
       { usage: '--json', help: 'print each line as JSON' },
     ],
-    load: async () => (await import('./agent.ts')).runAgentMonitor,
+    load: async () => (await import('./inspect.ts')).runAgentMonitor,
   },
   {
     path: 'agent info',
@@ -31,7 +31,7 @@ export const agentCommands: readonly CommandSpec[] = [
       { line: 'reeve agent info --json', says: 'with its configuration, secrets redacted' },
     ],
     isRead: true,
-    load: async () => (await import('./agent.ts')).runAgentInfo,
+    load: async () => (await import('./inspect.ts')).runAgentInfo,
   },
 ]
 
@@ -110,7 +110,7 @@ export const serviceCommands: readonly CommandSpec[] = [
     summary: 'List registered services.',
     examples: [{ line: 'reeve service list', says: 'names and tags' }],
     isRead: true,
-    load: async () => (await import('./service.ts')).runServiceList,
+    load: async () => (await import('./inspect.ts')).runServiceList,
   },
   {
     path: 'service info',
@@ -128,14 +128,14 @@ export const serviceCommands: readonly CommandSpec[] = [
       { usage: '-v, --verbose', help: 'show full IDs' },
     ],
     isRead: true,
-    load: async () => (await import('./service.ts')).runServiceInfo,
+    load: async () => (await import('./inspect.ts')).runServiceInfo,
   },
   {
     path: 'service delete',
     summary: 'Delete the registration of a service instance.',
     examples: [{ line: 'reeve service delete web _reeve-task-8a7f', says: 'by ID' }],
     args: [SERVICE, { usage: '<INSTANCE>', help: 'the ID of an instance, or a prefix of it' }],
-    load: async () => (await import('./service.ts')).runServiceDelete,
+    load: async () => (await import('./inspect.ts')).runServiceDelete,
   },
 ]
 
@@ -154,7 +154,7 @@ export const searchCommands: readonly CommandSpec[] = [
       { usage: '--context <NAME>', help: 'jobs, evals, allocs, nodes, vars, … (default: all)' },
     ],
     isRead: true,
-    load: async () => (await import('./search.ts')).runSearch,
+    load: async () => (await import('./inspect.ts')).runSearch,
   },
 ]
 
@@ -216,7 +216,7 @@ export const uiCommands: readonly CommandSpec[] = [
       { usage: '--no-sign-in', help: 'a link without a token' },
     ],
     isRead: true,
-    load: async () => (await import('./ui.ts')).runUi,
+    load: async () => (await import('./login.ts')).runUi,
   },
 ]
 
@@ -225,8 +225,8 @@ export const loginCommands: readonly CommandSpec[] = [
     path: 'login',
     summary: 'Save the address of a server and a token for it.',
     details:
-      'The token is asked for without being shown, or read from standard input with "-". It is ' +
-      'tried before it is kept, in a file that only you may read, and sent to that server alone.',
+      'Prompts for the token without echo, or reads it from standard input with "-". The token is ' +
+      'verified, saved in a file that only you can read, and only sent to this server.',
     examples: [
       { line: 'reeve login', says: 'save a token for the current server' },
       {

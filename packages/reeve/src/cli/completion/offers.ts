@@ -14,7 +14,7 @@ export interface CompletableCommand {
   readonly flags?: readonly FlagSpec[]
 }
 
-export interface CommandTable {
+interface CommandTable {
   readonly commands: readonly CompletableCommand[]
   readonly groups: Readonly<Record<string, string>>
 }

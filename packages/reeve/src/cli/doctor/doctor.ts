@@ -139,13 +139,13 @@ function healthFindings(health: AgentHealth, address: string): readonly Finding[
 
 function clockFinding(date: string | null, between: Parameters<typeof clockSkewMs>[1]): Finding {
   const skewMs = clockSkewMs(date, between)
-  if (skewMs === undefined) return okFinding('The server does not tell the time.')
+  if (skewMs === undefined) return okFinding('The server sends no date.')
   return skewMs <= CLOCK_SKEW_MS_MAX
     ? okFinding('The clocks of this machine and of the server agree.')
     : {
         state: 'warning',
         what: `The clocks of this machine and of the server are ${Math.round(skewMs / 1000)} s apart.`,
-        next: 'Let both follow a time server: expiries and ages are told by their clocks.',
+        next: 'Synchronize both with a time server: expiries and ages depend on the clocks.',
       }
 }
 
@@ -202,7 +202,7 @@ async function checkGovernance({ client, settings }: CommandContext): Promise<re
       settings.token === undefined
         ? {
             state: 'warning',
-            what: 'No token is sent, and the governance API answers nobody without one.',
+            what: 'No token is configured; the governance API requires one.',
             // Without ACLs there is no bootstrap: only an agent with --dev has created a token.
             next:
               'Keep one with "reeve login": an agent with --dev prints it, else ' +

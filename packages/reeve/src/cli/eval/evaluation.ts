@@ -5,7 +5,7 @@ import type { CommandContext } from '../command.ts'
 import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
 import { formatId, resolveIdPrefix } from '../resolve.ts'
 import {
-  agoFromIso,
+  relativeFromIso,
   agoFromNs,
   joinSections,
   renderNonEmptyFields,
@@ -126,10 +126,10 @@ function overview(evaluation: Evaluation, { flags, host, output }: CommandContex
     ['Priority', String(evaluation.Priority)],
     ['Status', output.paint(statusStyle(Status), Status)],
     ['Description', evaluation.StatusDescription],
-    ['Waits until', agoFromIso(evaluation.WaitUntil, host.nowMs())],
-    ['Made by', id(evaluation.PreviousEval)],
-    ['Next', id(evaluation.NextEval)],
-    ['Waits for room', id(evaluation.BlockedEval)],
+    ['Wait until', relativeFromIso(evaluation.WaitUntil, host.nowMs())],
+    ['Previous evaluation', id(evaluation.PreviousEval)],
+    ['Next evaluation', id(evaluation.NextEval)],
+    ['Blocked evaluation', id(evaluation.BlockedEval)],
     ['Created', agoFromNs(evaluation.CreateTime, host.nowMs())],
     ['Modified', agoFromNs(evaluation.ModifyTime, host.nowMs())],
   ])
@@ -175,8 +175,8 @@ async function assertBrokerPaused({ client }: CommandContext): Promise<void> {
   if (data.SchedulerConfig.PauseEvalBroker) return
   throw new CommandError('Evaluations can be deleted only while the broker is paused.', {
     hint:
-      'Pause it with "reeve operator scheduler set-config --pause-eval-broker true", and let it ' +
-      'go on with "... false" afterwards.',
+      'Pause it with "reeve operator scheduler set-config --pause-eval-broker true", and ' +
+      'resume it with "... false" afterwards.',
   })
 }
 

@@ -58,7 +58,7 @@ export const policyCommands: readonly CommandSpec[] = [
     path: 'policy create',
     summary: 'Create a policy from a file.',
     details:
-      'The kind is told by the end of the file, .native or .rego, and the name by its beginning. ' +
+      'The file name determines the name and the kind of the policy (.native or .rego). ' +
       'It is enforced once it is in a policy set: "reeve policy-set add".',
     examples: [
       {

@@ -195,7 +195,7 @@ export const varsetCommands: readonly CommandSpec[] = [
       ORGANIZATION_FLAG,
     ],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetList,
+    load: async () => (await import('./variables.ts')).runVarsetList,
   },
   {
     path: 'varset show',
@@ -204,7 +204,7 @@ export const varsetCommands: readonly CommandSpec[] = [
     args: [SET],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetShow,
+    load: async () => (await import('./variables.ts')).runVarsetShow,
   },
   {
     path: 'varset create',
@@ -224,7 +224,7 @@ export const varsetCommands: readonly CommandSpec[] = [
       ORGANIZATION_FLAG,
     ],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetCreate,
+    load: async () => (await import('./variables.ts')).runVarsetCreate,
   },
   {
     path: 'varset update',
@@ -235,7 +235,7 @@ export const varsetCommands: readonly CommandSpec[] = [
     args: [SET],
     flags: [{ usage: '--name <NAME>', help: 'new name' }, ...COMMANDS_SETTINGS, ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetUpdate,
+    load: async () => (await import('./variables.ts')).runVarsetUpdate,
   },
   {
     path: 'varset delete',
@@ -243,7 +243,7 @@ export const varsetCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve varset delete cloud', says: 'asks for confirmation' }],
     args: [SET],
     flags: [{ usage: '-y, --yes', help: 'skip the confirmation' }, ORGANIZATION_FLAG],
-    load: async () => (await import('./varset.ts')).runVarsetDelete,
+    load: async () => (await import('./variables.ts')).runVarsetDelete,
   },
   {
     path: 'varset add',
@@ -252,7 +252,7 @@ export const varsetCommands: readonly CommandSpec[] = [
     args: [SET],
     flags: [...MEMBERS, ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetAdd,
+    load: async () => (await import('./variables.ts')).runVarsetAdd,
   },
   {
     path: 'varset remove',
@@ -261,7 +261,7 @@ export const varsetCommands: readonly CommandSpec[] = [
     args: [SET],
     flags: [...MEMBERS, ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetRemove,
+    load: async () => (await import('./variables.ts')).runVarsetRemove,
   },
   {
     path: 'varset set',
@@ -276,7 +276,7 @@ export const varsetCommands: readonly CommandSpec[] = [
     args: [SET, { usage: '<KEY=VALUE...>', help: 'variables; KEY alone reads standard input' }],
     flags: [...SET_FLAGS, ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetSet,
+    load: async () => (await import('./variables.ts')).runVarsetSet,
   },
   {
     path: 'varset unset',
@@ -285,6 +285,6 @@ export const varsetCommands: readonly CommandSpec[] = [
     args: [SET, { usage: '<KEY...>', help: 'keys of variables' }],
     flags: [...UNSET_FLAGS, ORGANIZATION_FLAG],
     isRead: true,
-    load: async () => (await import('./varset.ts')).runVarsetUnset,
+    load: async () => (await import('./variables.ts')).runVarsetUnset,
   },
 ]

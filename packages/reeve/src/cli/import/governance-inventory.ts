@@ -60,7 +60,7 @@ export interface OrganizationInventory {
 }
 
 /** The installation to import from. */
-export interface GovernanceSource {
+interface GovernanceSource {
   readonly client: Client
   /** Reads JSON at a path that this API does not have; undefined if the source has none. */
   readonly get: (path: string) => Promise<unknown>

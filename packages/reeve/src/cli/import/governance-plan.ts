@@ -51,7 +51,7 @@ export interface GovernanceWrite {
   readonly policySet?: string
 }
 
-export interface GovernanceImport {
+interface GovernanceImport {
   readonly source: readonly OrganizationInventory[]
   readonly target: readonly OrganizationInventory[]
   /** Overwrite differing values of the target. */

@@ -6,7 +6,7 @@ export interface Item {
   readonly name: string
 }
 
-export interface ImportAction<Write> extends Item {
+interface ImportAction<Write> extends Item {
   readonly do: 'create' | 'update'
   /** Additional text, such as `3 versions`. */
   readonly details?: string

@@ -3,12 +3,17 @@ import type { CommandContext } from '../command.ts'
 import { CommandError, EXIT_CODES } from '../errors.ts'
 import { readGovernance } from './governance-inventory.ts'
 import { planGovernance } from './governance-plan.ts'
-import { MissingReference, TargetIds, writeGovernance } from './governance-write.ts'
+import {
+  checkJobs,
+  MissingReference,
+  TargetIds,
+  writeGovernance,
+  writeWorkload,
+} from './import-write.ts'
 import type { Difference, ImportPlan, Item, Omission } from './import-plan.ts'
 import { GOVERNANCE_NAMES, openSource, PEER_NAMES } from './source.ts'
 import { readWorkload } from './workload-inventory.ts'
 import { planWorkload } from './workload-plan.ts'
-import { checkJobs, writeWorkload } from './workload-write.ts'
 
 /** `import workload --from URL`. */
 export async function runImportWorkload(invocation: CommandContext): Promise<number> {
@@ -198,7 +203,7 @@ function nextStep({ applied, plan, failures }: ImportResult): string {
   if (applied)
     return failures.length === 0
       ? ''
-      : 'Not everything was written. Repair what failed and run it again: it goes on from here.\n'
+      : 'Some objects were not written. Fix the errors and run the import again: it continues from here.\n'
   if (plan.actions.length === 0) return 'There is nothing to write.\n'
   return 'Nothing was written. Run it again with --apply to write it.\n'
 }

@@ -4,7 +4,7 @@ import { mapConcurrently, type PeerNames, translateFields, translatePath } from 
 import type { Fields, Omission } from './import-plan.ts'
 
 /** A variable. `items` is undefined if the values are not readable. */
-export interface VariableRecord {
+interface VariableRecord {
   readonly namespace: string
   readonly path: string
   readonly items: Fields | undefined
@@ -12,7 +12,7 @@ export interface VariableRecord {
 }
 
 /** A submitted job file, without namespace and version. */
-export type Submission = Pick<JobSubmission, 'Source' | 'Format' | 'Variables' | 'VariableFlags'>
+type Submission = Pick<JobSubmission, 'Source' | 'Format' | 'Variables' | 'VariableFlags'>
 
 export interface JobVersionRecord {
   readonly job: Fields

@@ -72,7 +72,7 @@ for (const { name, check, writes, overwrite = false, runs = false } of JOBS)
     )
   })
 
-test('import of jobs: only the newest version runs, and only when that is asked', () => {
+test('import of jobs: only the newest version runs, and only on request', () => {
   const made = plan({ jobs: [WEB] }, { ...checked({}), start: true })
   const [action] = made.actions
   assert.deepEqual(

@@ -78,7 +78,7 @@ function invalidFilesError(
 ): CommandError {
   const things = count === 1 ? 'One thing is' : `${count} things are`
   const where = paths.map(displayPath).join(' and ')
-  const example = isJobFile ? ' "reeve job init" writes a file that is right.' : ''
+  const example = isJobFile ? ' "reeve job init" writes a valid file.' : ''
   return new CommandError(`${things} wrong in ${where}:\n\n${problems}\n`, {
     hint: `Nothing was sent to the server.${example}`,
   })

@@ -187,7 +187,7 @@ function formatNextStep(plan: Plan, invocation: CommandContext): string {
   }
   if (!hasChanges(plan)) return 'Nothing would change.\n'
   const still =
-    index === 0 ? 'nobody has made the job meanwhile' : 'nobody has changed it meanwhile'
+    index === 0 ? 'nobody has created the job meanwhile' : 'nobody has changed it meanwhile'
   return `To run exactly this, if ${still}:\n\n  ${suggestRunCommand(invocation, index, [])}\n`
 }
 

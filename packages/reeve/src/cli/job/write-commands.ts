@@ -41,7 +41,7 @@ const MESSAGE: FlagSpec = {
   help: 'why the job changes, stored with the version',
 }
 const EXIT_CODES_TEXT =
-  'Ends with 0 when it runs, 1 when its deployment failed, 9 when instances have no place.'
+  'Exit codes: 0 if the job runs, 1 if its deployment failed, 9 if allocations could not be placed.'
 
 /** Commands that write jobs or job files. */
 export const jobWriteCommands: readonly CommandSpec[] = [
@@ -57,7 +57,7 @@ export const jobWriteCommands: readonly CommandSpec[] = [
       { usage: '--kind <KIND>', help: 'service, batch, periodic, parameterized or system' },
       { usage: '--force', help: 'overwrite an existing file' },
     ],
-    load: async () => (await import('./init.ts')).runJobInit,
+    load: async () => (await import('./local-files.ts')).runJobInit,
   },
   {
     path: 'job validate',
@@ -99,7 +99,7 @@ export const jobWriteCommands: readonly CommandSpec[] = [
       { usage: '--no-write', help: 'do not write; only print the names' },
       { usage: '-r, --recursive', help: 'include the directories below' },
     ],
-    load: async () => (await import('./fmt.ts')).runJobFmt,
+    load: async () => (await import('./local-files.ts')).runJobFmt,
   },
   {
     path: 'job plan',
@@ -130,7 +130,7 @@ export const jobWriteCommands: readonly CommandSpec[] = [
     summary: 'Submit a job file: create a job or a new version of it.',
     details:
       `Watches the evaluation and the deployment until they have ended. ${EXIT_CODES_TEXT} ` +
-      'Ctrl-C ends the watching; the job goes on.',
+      'Ctrl-C stops watching; the job continues.',
     examples: [
       { line: 'reeve job run web.hcl', says: 'submit and watch the deployment' },
       {

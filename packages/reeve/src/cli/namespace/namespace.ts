@@ -103,9 +103,13 @@ async function namespaceFromFile(
   if (flags.string('description') !== undefined || flags.strings('meta').length > 0) {
     throw new UsageError('give a file or flags, not both.')
   }
-  const { readDefinition: readSpec } = await import('../definition-file.ts')
+  const { readDefinition } = await import('../definition-file.ts')
   // Proof: the server validates the request and names invalid members.
-  return await readSpec(invocation, { path, blockName: 'namespace', schema: NAMESPACE_SCHEMA })
+  return await readDefinition(invocation, {
+    path,
+    blockName: 'namespace',
+    schema: NAMESPACE_SCHEMA,
+  })
 }
 
 async function namespaceFromFlags(

@@ -114,9 +114,13 @@ async function poolFromFile(invocation: CommandContext, path: string): Promise<N
   if (flags.string('description') !== undefined || flags.strings('meta').length > 0) {
     throw new UsageError('give a file or flags, not both.')
   }
-  const { readDefinition: readSpec } = await import('../definition-file.ts')
+  const { readDefinition } = await import('../definition-file.ts')
   // Proof: the server validates the request and names invalid members.
-  return await readSpec(invocation, { path, blockName: 'node_pool', schema: NODE_POOL_SCHEMA })
+  return await readDefinition(invocation, {
+    path,
+    blockName: 'node_pool',
+    schema: NODE_POOL_SCHEMA,
+  })
 }
 
 async function poolFromFlags(

@@ -33,7 +33,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     path: 'node drain',
     summary: 'Drain a node, or stop draining it.',
     details:
-      'It stays until the drain is over. Ctrl-C leaves the drain going; --monitor goes on watching.',
+      'Watches the drain until it has ended. Ctrl-C does not stop the drain; --monitor watches it again.',
     examples: [
       {
         line: 'reeve node drain --enable web-1',
@@ -108,7 +108,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     ],
     args: [NODE],
     flags: [{ usage: '--reason <TEXT>', help: 'reason, stored with the revocation' }, SELF],
-    load: async () => (await import('./admission.ts')).runNodeRevoke,
+    load: async () => (await import('./write.ts')).runNodeRevoke,
   },
   {
     path: 'node revocations',
@@ -116,14 +116,14 @@ export const nodeCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve node revocations', says: 'including purged nodes' }],
     flags: [VERBOSE],
     isRead: true,
-    load: async () => (await import('./admission.ts')).runNodeRevocations,
+    load: async () => (await import('./write.ts')).runNodeRevocations,
   },
   {
     path: 'node unrevoke',
     summary: 'Undo the revocation of a node.',
     examples: [{ line: 'reeve node unrevoke 4f2c', says: 'the node may connect again' }],
     args: [{ usage: '<NODE>', help: 'the ID of a revoked node, or a prefix of it' }],
-    load: async () => (await import('./admission.ts')).runNodeUnrevoke,
+    load: async () => (await import('./write.ts')).runNodeUnrevoke,
   },
   {
     path: 'node rotate-secret',
@@ -134,7 +134,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve node rotate-secret web-1', says: 'after a backup was leaked' }],
     args: [NODE],
     flags: [SELF],
-    load: async () => (await import('./admission.ts')).runNodeRotateSecret,
+    load: async () => (await import('./write.ts')).runNodeRotateSecret,
   },
   {
     path: 'node meta read',
@@ -184,7 +184,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       { usage: '--name <NAME>', help: 'require this node name' },
     ],
     isRead: true,
-    load: async () => (await import('./admission.ts')).runJoinTokenCreate,
+    load: async () => (await import('./write.ts')).runJoinTokenCreate,
   },
   {
     path: 'node join-token list',
@@ -192,7 +192,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     examples: [{ line: 'reeve node join-token list', says: 'with the nodes that used them' }],
     flags: [VERBOSE],
     isRead: true,
-    load: async () => (await import('./admission.ts')).runJoinTokenList,
+    load: async () => (await import('./write.ts')).runJoinTokenList,
   },
   {
     path: 'node join-token revoke',
@@ -201,7 +201,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       { line: 'reeve node join-token revoke 8a7f', says: 'the token stops working at once' },
     ],
     args: [{ usage: '<TOKEN>', help: 'the ID of a join token, or a prefix of it' }],
-    load: async () => (await import('./admission.ts')).runJoinTokenRevoke,
+    load: async () => (await import('./write.ts')).runJoinTokenRevoke,
   },
   {
     path: 'node join-token rotate-shared',
@@ -219,6 +219,6 @@ export const nodeCommands: readonly CommandSpec[] = [
       },
     ],
     isRead: true,
-    load: async () => (await import('./admission.ts')).runJoinTokenRotateShared,
+    load: async () => (await import('./write.ts')).runJoinTokenRotateShared,
   },
 ]

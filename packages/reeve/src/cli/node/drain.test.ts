@@ -33,7 +33,7 @@ function anInvocation(said: string[]): CommandContext {
   return invocation as unknown as CommandContext
 }
 
-test('drain watch: the last allocation is told of before the end of the drain', async () => {
+test('drain watch: the last allocation is printed before the end of the drain', async () => {
   const said: string[] = []
   // A stub of a node: its ID is all that is asked of it.
   const node = { ID } as Parameters<typeof watchDrain>[1]

@@ -29,7 +29,7 @@ export const operatorCommands: readonly CommandSpec[] = [
       { usage: '--header <NAME: VALUE>', help: 'an additional header', isRepeated: true },
       { usage: '-i, --include', help: 'print the status and the headers too' },
     ],
-    load: async () => (await import('./api.ts')).runOperatorApi,
+    load: async () => (await import('./operator.ts')).runOperatorApi,
   },
   {
     path: 'operator debug',
@@ -42,7 +42,7 @@ export const operatorCommands: readonly CommandSpec[] = [
       { line: 'reeve operator debug incident-42', says: 'into a directory of this name' },
     ],
     args: [{ usage: '[DIRECTORY]', help: 'a directory that does not exist yet' }],
-    load: async () => (await import('./api.ts')).runOperatorDebug,
+    load: async () => (await import('./operator.ts')).runOperatorDebug,
   },
   {
     path: 'operator scheduler get-config',

@@ -102,6 +102,12 @@ export function agoFromIso(iso: string, nowMs: number): string {
   return Number.isNaN(ms) || ms <= 0 ? 'never' : `${formatAge(nowMs - ms)} ago`
 }
 
+/** Formats an RFC 3339 time that may be in the future: `in 3m12s`, or its age. */
+export function relativeFromIso(iso: string, nowMs: number): string {
+  const untilMs = Date.parse(iso) - nowMs
+  return untilMs > 0 ? `in ${formatAge(untilMs)}` : agoFromIso(iso, nowMs)
+}
+
 /** Formats a nanosecond timestamp as date and time, for output that must be stable. */
 export function dateFromNs(ns: number): string {
   return ns === 0 ? 'never' : dateFromMs(msFromNs(ns))

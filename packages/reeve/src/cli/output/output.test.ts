@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { UsageError } from '../errors.ts'
 import { choosePaint, ansiPaint, truncateToWidth, noPaint, displayWidth } from './color.ts'
-import { renderFields, shortenId, renderTable, agoFromIso, agoFromNs, formatAge } from './format.ts'
+import {
+  renderFields,
+  shortenId,
+  renderTable,
+  agoFromIso,
+  agoFromNs,
+  formatAge,
+  relativeFromIso,
+} from './format.ts'
 import { createTemplateRenderer } from './template.ts'
 
 test('table: columns are as wide as their widest cell, colours do not count', () => {
@@ -55,6 +63,12 @@ test('agoFromNs and agoFromIso: the zero time is never', () => {
   assert.equal(agoFromIso('0001-01-01T00:00:00Z', 5), 'never')
   assert.equal(agoFromNs(1_000e6, 3_000), '2s ago')
   assert.equal(agoFromIso('1970-01-01T00:00:01Z', 3_000), '2s ago')
+})
+
+test('relativeFromIso: future times and ages', () => {
+  assert.equal(relativeFromIso('1970-01-01T00:03:15Z', 3_000), 'in 3m12s')
+  assert.equal(relativeFromIso('1970-01-01T00:00:01Z', 3_000), '2s ago')
+  assert.equal(relativeFromIso('0001-01-01T00:00:00Z', 5), 'never')
 })
 
 const paints = [

@@ -101,7 +101,7 @@ function updatesOf(updates: DesiredUpdates, unplaced = 0): string {
   return formatUpdates('app', updates, { paint: noPaint, unplaced }).join('\n')
 }
 
-test('updatesText: says what happens to instances, what stays last', () => {
+test('updatesText: lists the changes of allocations, unchanged ones last', () => {
   const updates = { ...NONE, Ignore: 2, Place: 1, Stop: 3 }
   assert.equal(updatesOf(updates), 'Group "app": 1 started, 3 stopped, 2 left as they are.')
   assert.equal(updatesOf(NONE), 'Group "app": nothing to do.')
@@ -167,7 +167,7 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
   )
 })
 
-test('metricsText: nodes are told once, by the reason, else by their class', () => {
+test('metricsText: each node is listed once, by reason, otherwise by class', () => {
   const gpu = { ClassFiltered: { gpu: 1 }, ClassExhausted: { gpu: 2 } }
   const unexplained = { ConstraintFiltered: null, DimensionExhausted: null }
   const lines = (metrics: PlacementMetrics) =>
@@ -229,7 +229,7 @@ test('verdictsText: those that object come first, with their findings', () => {
   )
 })
 
-test('explanationText: says what refuses an instance and what would place it', () => {
+test('explanationText: names the rules that reject an allocation and a remedy', () => {
   const reason = { Text: 'memory: 500 MB are asked for, 300 MB are free' }
   const group = {
     TaskGroup: 'app',

@@ -126,8 +126,8 @@ export const HELP_LINES: readonly string[] = [
   '',
   'What is shown',
   '',
-  '  Bars say what is given away: what the allocations of a node asked for, of what it has.',
-  '  "in use" is what the machine itself measures, whoever uses it.',
-  '  Allocations are sorted by the CPU that they use; "12 of 50" is used, of what was asked for.',
+  '  Bars show the allocated share of the resources of a node.',
+  '  "in use" is the measured usage of the machine by all processes.',
+  '  Allocations are sorted by CPU usage; "12 of 50" is the usage of the requested amount.',
   '  A large cluster is measured in turns: numbers of idle allocations may be some seconds old.',
 ]

@@ -79,7 +79,7 @@ test('top: a picture is as high as the screen, and what is chosen is on it', () 
   )
 })
 
-test('top: a picture says how much it leaves out, and a failure in place of the keys', () => {
+test('top: a screen reports omitted rows, and a failure in place of the keys', () => {
   const lines = renderScreen({
     ...still,
     cluster: aCluster(40, 0),

@@ -94,8 +94,8 @@ async function readInput(invocation: CommandContext) {
   const [path = '', ...pairs] = invocation.args
   if (pairs.length > 0 || !isFileName(path))
     return { path, items: await parseItems(invocation, pairs) }
-  const { readDefinition: readSpec } = await import('../definition-file.ts')
-  const { Path, Items } = await readSpec(invocation, {
+  const { readDefinition } = await import('../definition-file.ts')
+  const { Path, Items } = await readDefinition(invocation, {
     path,
     blockName: 'variable',
     schema: VARIABLE_SCHEMA,

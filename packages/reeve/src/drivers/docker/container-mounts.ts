@@ -31,26 +31,29 @@ export interface MountRules {
   readonly launch: TaskLaunch
   /** Whether paths outside the allocation may be mounted. */
   readonly allowsHostPaths: boolean
-  /** The engine's own socket is root on this machine: no task gets it. Undefined: it has none. */
+  /**
+   * Socket of the engine, which gives root access to the host: no task may mount it. Undefined if
+   * there is none.
+   */
   readonly socketPath: string | undefined
-  /** A directory that no task can write to; undefined: nothing can be pinned. */
+  /** Directory that no task can write to, for pinned mounts; undefined: nothing can be pinned. */
   readonly stateDir: string | undefined
 }
 
-/** What a container mounts, as the engine takes it. */
+/** Mounts of a container in the format of the Engine API. */
 export interface ContainerMounts {
   /** `host:container[:options]`. */
   readonly binds: readonly string[]
   readonly mounts: readonly MountConfig[]
-  /** Whether a container that was started has them, as far as can be found out. */
+  /** Reports whether a started container has these mounts; true if that cannot be verified. */
   areMountedIn(container: { readonly pid: number; readonly id: string }): Promise<boolean>
-  /** To be called once the container has started, or could not be. */
+  /** Releases the pinned sources. Called after the container has started or failed to start. */
   release(): Promise<void>
 }
 
 /**
- * Rejects early, before an image is pulled. Fault `task-config` for a path that is not allowed. A
- * path that passes is checked again by `openMounts`.
+ * Validates the mounts before an image is pulled. Fault `task-config` for a path that is not
+ * allowed. `openMounts` checks the paths again.
  */
 export async function requireAllowedSources(
   config: DockerConfig,
@@ -84,8 +87,7 @@ async function requireAllowedSource(source: string, rules: MountRules): Promise<
 }
 
 /**
- * Opens every source at the moment of use and pins it. The caller creates and starts the container,
- * then releases.
+ * Opens and pins all sources. The caller creates and starts the container, and then releases them.
  */
 export async function openMounts(
   config: DockerConfig,
@@ -123,7 +125,7 @@ export async function openMounts(
   }
 }
 
-/** An empty directory in place of a volume would look like lost data. */
+/** Rejects a missing volume: an empty directory in its place would look like lost data. */
 export async function requireVisibleMounts(
   container: unknown,
   mounts: ContainerMounts,
@@ -137,7 +139,7 @@ export async function requireVisibleMounts(
   )
 }
 
-/** The name by which the engine is given a source. */
+/** Returns the path of a source for the engine. */
 async function openSourceForEngine(
   source: string,
   rules: MountRules,
@@ -150,8 +152,8 @@ async function openSourceForEngine(
   try {
     const openedPath = await requireInsideAllocation(file, source, rules)
     if (pins !== undefined) return await pins.pin(file)
-    // Nothing but the agent writes to the parents of these; where any path is allowed, the one that
-    // a task could lead elsewhere is no worse.
+    // Only the agent writes to the parent directories of its own sources. If the node allows any
+    // host path, a redirected path gives no further access.
     if (allowsHostPaths || (await isAgentCreatedDirectory(openedPath, launch))) return openedPath
   } finally {
     await file.close()
@@ -163,7 +165,10 @@ async function openSourceForEngine(
   )
 }
 
-/** A missing source is a new directory, as engines make one; no link is followed on the way. */
+/**
+ * Opens a source without following links on the way. A missing one is created as a directory, like
+ * engines do.
+ */
 async function openOrCreate(path: string, source: string, rules: MountRules): Promise<FileHandle> {
   try {
     return await openWithoutReading(path)
@@ -187,15 +192,15 @@ async function openOrCreate(path: string, source: string, rules: MountRules): Pr
   }
 }
 
-/** Follows links, reads nothing, and does not wait for the writer of a pipe. */
+/** Open flags: follow links, do not read, and do not block on a FIFO. */
 export function openWithoutReading(path: string): Promise<FileHandle> {
   return open(path, O_PATH)
 }
 
-/** Linux has it, the runtime's table of constants does not. */
+/** `O_PATH` of Linux, which is missing in the constants of Node. */
 const O_PATH = 0o10000000 | constants.O_RDONLY
 
-/** Where what was opened really is; a link that is swapped afterwards changes nothing about it. */
+/** Returns the real path of an open file; replacing a link after it was opened has no effect. */
 async function requireInsideAllocation(
   file: FileHandle,
   source: string,
@@ -227,13 +232,13 @@ async function requireInsideAllocation(
   return openedPath
 }
 
-/** Paths are compared byte by byte: a name need not be UTF-8. */
+/** Paths are compared as bytes, because file names need not be UTF-8. */
 const BYTE_ENCODING = { encoding: 'latin1' } as const
 
-/** Below the task's directory, and not the task's to read. */
+/** Path below the task directory that the task may not read. */
 const PRIVATE_DIR = 'private'
 
-/** Whether the path is one of the directories that the agent itself makes for the task. */
+/** Reports whether the agent itself creates the path for the task. */
 async function isAgentCreatedDirectory(openedPath: string, launch: TaskLaunch): Promise<boolean> {
   const { allocDir, localDir, secretsDir, taskDir } = launch
   const agentDirectories = [allocDir, localDir, secretsDir, join(taskDir, 'tmp')]
@@ -243,7 +248,7 @@ async function isAgentCreatedDirectory(openedPath: string, launch: TaskLaunch): 
   return paths.includes(openedPath)
 }
 
-/** A path of the machine, where the node allows those. */
+/** Resolves a host path, if the node allows them. */
 async function requireHostPath(source: string, rules: MountRules): Promise<string> {
   const { launch, allowsHostPaths, socketPath } = rules
   if (!allowsHostPaths) throw outsideAllocationFault(source)
@@ -258,7 +263,7 @@ async function requireHostPath(source: string, rules: MountRules): Promise<strin
   return resolvedPath
 }
 
-/** A relative path is one of the task's own. */
+/** Resolves a relative path, which is below the task directory. */
 function absolutePathOf(source: string, { taskDir }: TaskLaunch): string {
   return isAbsolute(source) ? resolve(source) : resolve(taskDir, source)
 }
@@ -275,7 +280,7 @@ function isStrictlyInside(path: string, directory: string): boolean {
   return path.startsWith(`${directory}${sep}`)
 }
 
-/** Where a path leads; what of it does not exist yet is taken as written. */
+/** Resolves links of a path; components that do not exist yet are kept as they are. */
 async function resolveExistingPart(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -294,7 +299,7 @@ function containsSocketFault(source: string): Fault {
   return new Fault('task-config', `volumes: ${name} holds the socket of the container engine`)
 }
 
-/** A loop of links, a file in the place of a directory, a link on the way to what is missing. */
+/** Error codes for a link loop, a file in the place of a directory, and a broken link. */
 function unmountableFault(source: string, thrown: unknown): unknown {
   const code = errorCode(thrown)
   const isPathEscape = thrown instanceof Fault && thrown.kind === 'path-escape'
@@ -305,13 +310,13 @@ function unmountableFault(source: string, thrown: unknown): unknown {
   return new Fault('task-config', text, { cause: thrown })
 }
 
-/** Below the state directory of the driver. */
+/** Name of the directory below the state directory of the driver. */
 const PINNED_MOUNTS_DIR = 'docker-mounts'
 
 /**
- * The sources of one container's mounts, bound where no task can write, for the time between its
- * creation and its start. The engine opens its sources by name: a name inside an allocation can be
- * replaced by a link between a check and that moment, a mount in the agent's own directory cannot
+ * Sources of the mounts of one container, bind-mounted in a directory that tasks cannot write to,
+ * from its creation until its start. The engine opens sources by path: a task could replace a path
+ * in its allocation by a link after it was checked, but not a mount in the agent's directory
  * (docs/contributing/decisions/0068-task-isolation.md).
  */
 export class PinnedPaths {
@@ -322,15 +327,15 @@ export class PinnedPaths {
     this.#dir = dir
   }
 
-  /** `id` is that of the start. */
+  /** `id` identifies the start of the task. */
   static async open(stateDir: string, id: string): Promise<PinnedPaths> {
     const dir = join(stateDir, PINNED_MOUNTS_DIR, id)
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    // The kernel tells mounts by their real paths.
+    // The mount table of the kernel contains real paths.
     return new PinnedPaths(await realpath(dir))
   }
 
-  /** Releases what an agent left that was killed in between. Called before the first start. */
+  /** Releases mounts that a killed agent has left. Called before the first start. */
   static async releaseLeftovers(stateDir: string): Promise<void> {
     const names = await readdir(join(stateDir, PINNED_MOUNTS_DIR)).catch((thrown: unknown) => {
       if (isMissing(thrown)) return []
@@ -339,7 +344,9 @@ export class PinnedPaths {
     for (const name of names) await (await PinnedPaths.open(stateDir, name)).release()
   }
 
-  /** The name under which the engine finds what is open, whatever becomes of its old name. */
+  /**
+   * Returns a path by which the engine can open the source, even if its original path is replaced.
+   */
   async pin(file: FileHandle): Promise<string> {
     this.#count += 1
     const path = join(this.#dir, String(this.#count))
@@ -350,12 +357,12 @@ export class PinnedPaths {
   }
 
   /**
-   * Whether a container that was started has what is pinned here: an engine that does not see the
-   * mounts of the agent mounts the empty places below them. True where that cannot be found out.
+   * Reports whether a started container has the pinned mounts: an engine in another mount namespace
+   * mounts the empty directories below them. True if that cannot be verified.
    */
   async areMountedIn({ pid, id }: { readonly pid: number; readonly id: string }): Promise<boolean> {
     if (this.#count === 0 || pid <= 0 || id === '') return true
-    // The number may be that of another process here, when the engine counts its own.
+    // The PID may belong to another process if the engine runs in another PID namespace.
     const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
     if (!groups.includes(id)) return true
     const containerMounts = new Set(
@@ -364,20 +371,20 @@ export class PinnedPaths {
     const pinnedMounts = (await readMounts('self')).filter(
       ({ mountPoint }) => dirname(mountPoint) === this.#dir,
     )
-    // A container that has ended meanwhile has no mounts at all.
+    // The container has ended meanwhile and has no mounts.
     return (
       containerMounts.size <= 1 ||
       pinnedMounts.every(({ deviceAndRoot }) => containerMounts.has(deviceAndRoot))
     )
   }
 
-  /** The mounts of a container that has started are its own: these are needed no longer. */
+  /** Releases the pinned sources: a started container has mounts of its own. */
   async release(): Promise<void> {
     await this.#unpinAll()
     await rmdir(this.#dir)
   }
 
-  /** Never recursive: an entry that is still mounted holds files of a task. */
+  /** Not recursive: an entry that is still mounted contains files of a task. */
   async #unpinAll(): Promise<void> {
     for (const name of await readdir(this.#dir)) {
       const path = join(this.#dir, name)
@@ -395,13 +402,13 @@ interface VolumeEntry {
   readonly source: string
   /** Absolute, inside the container. */
   readonly target: string
-  /** Joined by commas; empty: the engine's defaults. */
+  /** Separated by commas; empty for the defaults of the engine. */
   readonly options: string
 }
 
 /**
- * What the option text of a volume may hold. Engines know more, some of which mount further host
- * directories (`O,upperdir=…`) or change their owner (`U`), so anything else is rejected.
+ * Allowed options of a volume. Engines support more, some of which mount further host directories
+ * (`O,upperdir=…`) or change the owner (`U`), so all others are rejected.
  */
 const ALLOWED_VOLUME_OPTIONS: ReadonlySet<string> = new Set([
   'ro',
@@ -417,14 +424,14 @@ const ALLOWED_VOLUME_OPTIONS: ReadonlySet<string> = new Set([
   'rslave',
 ])
 
-/** Fault `task-config` for what is not a volume, or has an option that is not allowed. */
+/** Parses a volume. Fault `task-config` if it is invalid or has an option that is not allowed. */
 export function parseVolume(volume: string): VolumeEntry {
   const name = JSON.stringify(volume)
   const [source = '', target = '', options = '', ...extraParts] = volume.split(':')
   if (source === '' || !target.startsWith('/') || extraParts.length > 0) {
     throw new Fault('task-config', `volumes: ${name} is not source:target or source:target:options`)
   }
-  // The engine would take them; tables of mounts and logs are read line by line.
+  // The engine would accept line breaks, but mount tables and logs are parsed by line.
   if (/\p{Cc}/u.test(volume)) {
     throw new Fault('task-config', `volumes: ${name} holds control characters`)
   }
@@ -440,7 +447,7 @@ export function parseVolume(volume: string): VolumeEntry {
   )
 }
 
-/** Adds the label that the node gives all its volumes, unless the volume has one of its own. */
+/** Adds the SELinux label of the node, unless the volume has one. */
 export function addSelinuxLabel(bind: string, label: string): string {
   if (label === '') return bind
   const [source = '', target = '', options = ''] = bind.split(':')

@@ -35,7 +35,7 @@ for (const { propagation, readOnly, want } of modes)
     assert.ok(Array.isArray(binds) && binds.includes(want), JSON.stringify(binds))
   })
 
-test('container: without cores of its own it runs on those that nobody has reserved', () => {
+test('container: without reserved cores it runs on the shared ones', () => {
   const resources = { ...aLaunch({}).resources, sharedCores: [1, 3] }
   assert.equal(getPath(hostConfigOf({ resources }), 'CpusetCpus'), '1,3')
   const own = { ...resources, cores: [2] }

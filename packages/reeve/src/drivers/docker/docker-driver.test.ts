@@ -119,7 +119,7 @@ test('docker: without an engine the driver is not detected, with the reason', as
   assert.match(health.description, /\/nowhere\/x\.sock does not answer/)
 })
 
-test('docker: a container that the task left is removed once it is forgotten', async (t) => {
+test('docker: a remaining container is removed with the records of its task', async (t) => {
   const { engine, driver, bench } = await openBench(t)
   const task = await driver.start(bench.script('exit 0'))
   await task.exited
@@ -244,7 +244,7 @@ for (const { config, settings, pidsMax = 4_096, message } of allowed) {
   })
 }
 
-test('docker: the next agent goes on behind the last entry of the log', async (t) => {
+test('docker: the next agent continues after the last entry of the log', async (t) => {
   const { driver, bench, engine } = await openBench(t)
   const go = join(bench.dir, 'go')
   const launch = bench.script(
@@ -263,7 +263,7 @@ test('docker: the next agent goes on behind the last entry of the log', async (t
   assert.equal(await written(bench.logs.stdoutPrefix), 'one\ntwo\nthree\n')
 })
 
-test('docker: a container that somebody removed is lost', async (t) => {
+test('docker: a container that was removed externally is lost', async (t) => {
   const { driver, bench, engine } = await openBench(t)
   const launch = bench.launch({ kind: 'runs' })
   const task = await driver.start(launch)
@@ -293,7 +293,7 @@ async function fetchDelete(engine: FakeEngine): Promise<void> {
   }
 }
 
-test('docker: sizes of a terminal reach the engine, whichever success it tells', async (t) => {
+test('docker: terminal sizes reach the engine, whichever success status it returns', async (t) => {
   for (const dialect of [DOCKER, PODMAN]) {
     const { driver, bench, engine } = await openBench(t, dialect)
     const task = await driver.start(bench.launch({ kind: 'runs' }))
@@ -348,7 +348,7 @@ for (const c of failedPulls) {
   })
 }
 
-test('docker: a login is sent to the engine and to nobody else', async (t) => {
+test('docker: a login is sent to the engine only', async (t) => {
   const { driver, bench, engine } = await openBench(t)
   engine.registry.set('reg.test:5000/app:2', [{ status: 'Done' }])
   const launch = bench.script('exit 0')
@@ -392,7 +392,7 @@ const refused = [
   { config: { privilegd: true }, message: /did you mean privileged\?$/ },
 ]
 for (const c of refused) {
-  test(`docker: ${JSON.stringify(c.config)} is refused before the engine is asked`, async (t) => {
+  test(`docker: ${JSON.stringify(c.config)} is rejected without a call to the engine`, async (t) => {
     const { driver, bench, engine } = await openBench(t)
     await symlink('/etc', join(bench.dir, 'web', 'link'))
     const launch = bench.script('true')

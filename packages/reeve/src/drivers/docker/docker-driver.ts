@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readBootId } from '../proc/processes.ts'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type {
@@ -70,8 +71,6 @@ import {
   removeTaskContainers,
   startContainer,
 } from './task-containers.ts'
-
-const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 
 /** Images that tasks used, kept across restarts of the agent. */
 const IMAGES_FILE = 'docker-images.json'
@@ -312,7 +311,7 @@ export class DockerDriver implements ReconcilingDriver {
   }
 
   async recover(handle: TaskHandle, context: DriverContext = NO_CONTEXT): Promise<Recovery> {
-    const bootId = (await readFile(BOOT_ID_FILE, 'utf8')).trim()
+    const bootId = await readBootId()
     if (handle.bootId === bootId)
       return this.#recoverContainer(handle, context).catch(rethrowAsUnavailable)
     // No container survives a reboot, so an engine that is not up yet is not waited for.

@@ -152,7 +152,7 @@ for (const { name, container, rules, is } of danglingCases) {
   })
 }
 
-test('containers: one is kept in the engine after its end where the node says so', async (t) => {
+test('containers: an ended container is kept if the node is configured so', async (t) => {
   const { engine, bench, driver } = await openBench(t)
   const task = await driver({ removesContainers: false }).start(bench.script('exit 0'))
   await task.exited
@@ -216,7 +216,7 @@ test('images: one that a container or a waiting task needs is kept', async (t) =
   assert.deepEqual((await bench.driver().reconcile(NOTHING)).removedImages, ['box:1'])
 })
 
-test('images: they are kept where the node says so', async (t) => {
+test('images: are kept if the node is configured so', async (t) => {
   const bench = await openBench(t)
   await useImage(bench, { removesImages: false })
   assert.deepEqual(

@@ -18,9 +18,9 @@ import { canonicalImageName, parseImageReference } from './image-reference.ts'
 
 /** An image that a task of this agent ran from. */
 interface UsedImage {
-  /** The names that tasks used for it, as the engine knows them. */
+  /** Names by which tasks refer to the image, in the format of the engine. */
   readonly names: readonly string[]
-  /** Null while something needs it. */
+  /** Time since which nothing uses the image; null while it is used. */
   readonly unusedSinceMs: number | null
 }
 
@@ -30,27 +30,27 @@ interface ImageCollectorOptions {
   readonly engine: EngineClient
   readonly clock: Clock
   readonly gc: Pick<DockerGc, 'removesImages' | 'imageDelayMs'>
-  /** Where the images are kept from one agent to the next; undefined: in memory alone. */
+  /** File that persists the images; undefined: only in memory. */
   readonly file: string | undefined
 }
 
 interface ImagesInUse {
-  /** Ids of the images of all containers of the engine. */
+  /** Lists the image IDs of all containers of the engine. */
   readonly containerImageIds: ReadonlySet<string>
-  /** `image` of every task that runs or may still start, as its job has it. */
+  /** Lists the `image` settings of all tasks that run or may still start. */
   readonly taskImageNames: readonly string[]
 }
 
 /**
- * Removes images that tasks of this agent ran from, some time after nothing of the node needs them
- * any more. Images that no task ever used are left alone.
+ * Removes images that tasks of this agent used, some time after the last use. Images that no task
+ * has used are never removed.
  */
 export class ImageCollector {
   readonly #options: ImageCollectorOptions
   #images: Record<string, UsedImage> | undefined
-  /** How many starts are under way with an image of this name. */
+  /** Number of starts in progress by image name. */
   readonly #startsByImageName = new Map<string, number>()
-  /** Settles when no image is being removed. */
+  /** Settles when the current removal has ended. */
   #currentRemoval: Promise<unknown> = Promise.resolve()
   #lastSave: Promise<void> = Promise.resolve()
 
@@ -61,7 +61,7 @@ export class ImageCollector {
   /** Keeps the image from being removed until the returned function is called. */
   async hold(name: string): Promise<() => void> {
     this.#startsByImageName.set(name, (this.#startsByImageName.get(name) ?? 0) + 1)
-    // One that is being removed at this moment is fetched again afterwards.
+    // An image that is being removed now is pulled again afterwards.
     await this.#currentRemoval
     return () => {
       const remaining = (this.#startsByImageName.get(name) ?? 1) - 1
@@ -70,7 +70,7 @@ export class ImageCollector {
     }
   }
 
-  /** A task is about to start from this image, which the engine has. Durable when it resolves. */
+  /** Records that a task is about to start with this image. Durable when it resolves. */
   async recordUse(name: string): Promise<void> {
     if (!this.#options.gc.removesImages) return
     const id = await this.#findImageId(name)
@@ -79,7 +79,7 @@ export class ImageCollector {
     const knownImage = images[id]
     if (knownImage?.names.includes(name) === true && knownImage.unusedSinceMs === null) return
     for (const [other, image] of Object.entries(images)) {
-      // The name has moved on to another image.
+      // The name refers to another image now.
       const names = image.names.filter((candidate) => candidate !== name)
       images[other] = { ...image, names }
     }
@@ -88,7 +88,7 @@ export class ImageCollector {
     await this.#save(images)
   }
 
-  /** Gives the names of the images that were removed. */
+  /** Removes unused images and returns their names. */
   async collect(imagesInUse: ImagesInUse): Promise<readonly string[]> {
     if (!this.#options.gc.removesImages) return []
     const images = await this.#load()
@@ -130,7 +130,7 @@ export class ImageCollector {
     return unusedSinceMs !== null && clock.nowMs() - unusedSinceMs >= gc.imageDelayMs
   }
 
-  /** True when the driver need not think of it any more. */
+  /** Removes one image. True if the driver no longer tracks it. */
   #removeImage(id: string, image: UsedImage): Promise<boolean> {
     const removed = this.#removeNames(id, image)
     this.#currentRemoval = removed.catch(() => undefined)
@@ -144,12 +144,12 @@ export class ImageCollector {
     }
     const inspected = await this.#inspect(id)
     if (inspected === undefined) return true
-    // Somebody gave it a further name: it is theirs now.
+    // Another user has tagged the image and now owns it.
     const tags = getPath(inspected, 'RepoTags')
     return Array.isArray(tags) && tags.length > 0 ? true : this.#deleteFromEngine(id)
   }
 
-  /** False when something uses it that the engine knows and we do not. */
+  /** Removes a name. False if the engine reports that the image is in use. */
   async #deleteFromEngine(nameOrId: string): Promise<boolean> {
     const path = `/images/${encodeURIComponent(nameOrId)}`
     const response = await this.#options.engine.call({ method: 'DELETE', path })
@@ -176,7 +176,10 @@ export class ImageCollector {
     return this.#images
   }
 
-  /** One write at a time. A list that cannot be written costs disk later, and no start now. */
+  /**
+   * Writes the list, one write at a time. If that fails, images are removed later, but no start
+   * fails.
+   */
   #save(images: UsedImages): Promise<void> {
     const { file } = this.#options
     if (file === undefined) return Promise.resolve()
@@ -197,15 +200,15 @@ async function readUsedImages(file: string | undefined): Promise<UsedImages> {
     // Written by `#save`; the directory is the agent's own.
     return JSON.parse(await readFile(file, 'utf8')) as UsedImages
   } catch (thrown) {
-    // A list that cannot be read costs disk, not correctness: it begins anew.
+    // An unreadable list only delays the removal of images: it starts empty.
     if (isMissing(thrown) || thrown instanceof SyntaxError) return {}
     throw thrown
   }
 }
 
 /**
- * Whether a task whose job asks for `wanted` may start from the image that the engine has under
- * this name. References are resolved when the task starts, so anything may stand in their place.
+ * Reports whether a task with this `image` setting may use the image that the engine has under the
+ * given name. References are only resolved when the task starts, so they match any text.
  */
 export function mayMatchImage(imagePattern: string, name: string): boolean {
   const [prefix = '', ...rest] = imagePattern.split(/\$\{[^}]*\}/)
@@ -226,7 +229,7 @@ function canonicalNameOf(image: string): string {
   try {
     return canonicalImageName(parseImageReference(image))
   } catch {
-    // No name of an image: the task will not start with it.
+    // An invalid image name: the task cannot start.
     return image
   }
 }
@@ -269,7 +272,7 @@ function withoutHashPrefix(id: string): string {
 
 interface DanglingCriteria {
   readonly agentId: string
-  /** What the agent still needs. */
+  /** Objects that the agent still uses. */
   readonly tasks: Pick<LiveTasks, 'handleIds' | 'allocationIds'>
   readonly nowMs: number
   readonly graceMs: number

@@ -2,34 +2,34 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { matchGlob } from '@reeve/kit/glob.ts'
 import type { DockerConfig, LoggingConfig } from './docker-config.ts'
 
-/** What containers may do on this node. */
+/** Permissions and limits of containers on this node. */
 export interface DockerPolicy {
-  /** Containers that are root on the machine, raw devices, switched-off protections. */
+  /** Privileged containers, raw devices, and disabled protections. */
   readonly allowPrivileged: boolean
-  /** Paths of the machine outside the allocation, and volumes of the engine. */
+  /** Host paths outside the allocation, and volumes of the engine. */
   readonly allowVolumes: boolean
-  /** Joining the machine's process or other namespaces, or the network of another container. */
+  /** PID and other namespaces of the host, or the network of another container. */
   readonly allowHostNamespaces: boolean
-  /** Capabilities that tasks may have; `all` is any. */
+  /** Linux capabilities that tasks may have; `all` allows any. */
   readonly allowCaps: readonly string[]
-  /** 0: any number. */
+  /** Maximum number of processes; 0 for no limit. */
   readonly pidsMax: number
 }
 
-/** What the driver removes from the engine once no task needs it. */
+/** What the driver removes from the engine after its last use. */
 export interface DockerGc {
-  /** Images that tasks of this agent ran from, when no allocation of the node needs them. */
+  /** Images that tasks of this agent used, if no allocation of the node needs them. */
   readonly removesImages: boolean
   readonly imageDelayMs: number
-  /** The container of a task that has ended. */
+  /** Containers of ended tasks. */
   readonly removesContainers: boolean
-  /** Containers of this agent that no allocation knows. */
+  /** Containers of this agent without an allocation. */
   readonly dangling: {
     readonly isEnabled: boolean
-    /** Named in the log of the agent, and left as they are. */
+    /** Only log the containers, without removing them. */
     readonly isDryRun: boolean
     readonly periodMs: number
-    /** Younger ones are left alone. */
+    /** Minimum age of removed containers. */
     readonly graceMs: number
   }
 }
@@ -48,8 +48,8 @@ interface PolicyRequirement {
 }
 
 /**
- * What a container could take over the machine with is allowed by the node or not at all. Fault
- * `task-config` names what is not allowed.
+ * Checks settings that would give a container control over the host. Fault `task-config` names the
+ * first one that the node does not allow.
  */
 export function requireAllowedByPolicy(
   config: DockerConfig,
@@ -113,7 +113,7 @@ function namespaceRequirements(
   { rights, network }: DockerConfig,
   policy: DockerPolicy,
 ): PolicyRequirement[] {
-  // The machine's own network is what tasks of other drivers have too: it has a setting of its own.
+  // The host network has a setting of its own, because tasks of other drivers use it too.
   const networkMode = network.mode === 'host' ? undefined : network.mode
   const modes = { network_mode: networkMode, ...namespaceModes(rights.namespaces) }
   return Object.entries(modes).map(([field, mode]) => ({
@@ -130,7 +130,7 @@ function namespaceModes(
   return { ipc_mode: ipc, pid_mode: pid, uts_mode: uts, userns_mode: userns, cgroupns }
 }
 
-/** The machine's own, another container's, or any given by path: not what the task was given. */
+/** Reports whether a mode joins a namespace of the host, of another container, or by path. */
 function isHostOrShared(mode: string | undefined): boolean {
   return mode === 'host' || /^(container|ns):/.test(mode ?? '')
 }
@@ -143,29 +143,29 @@ function enablesNoNewPrivileges(option: string): boolean {
   return /^no-new-privileges([:=]true)?$/.test(option)
 }
 
-/** How the driver works on this node, beside what containers may do (`DockerPolicy`). */
+/** Settings of the driver on this node, except the permissions of containers (`DockerPolicy`). */
 export interface DockerSettings {
-  /** A pull of which nothing is received for this long is given up. */
+  /** Pulls without progress for this long are aborted. */
   readonly pullActivityMs: number
-  /** `docker-credential-<name>` knows the logins of registries; empty: none does. */
+  /** Suffix of the credential helper `docker-credential-<name>`; empty for none. */
   readonly authHelper: string
-  /** Names of further labels of each container; `*` stands for any run of characters. */
+  /** Names of additional container labels; `*` matches any characters. */
   readonly extraLabels: readonly string[]
-  /** For tasks that have no log settings of their own. */
+  /** Log driver of tasks without log settings. */
   readonly logging: LoggingConfig | undefined
   /** Whether the agent copies the output of containers to the logs of the allocation. */
   readonly collectsLogs: boolean
-  /** Whether containers may use the network of the machine, as tasks of other drivers do. */
+  /** Whether containers may use the network of the host, as tasks of other drivers do. */
   readonly allowHostNetwork: boolean
-  /** Runtimes that tasks may name; `*` stands for any run of characters. */
+  /** Runtimes that tasks may select; `*` matches any characters. */
   readonly allowRuntimes: readonly string[]
-  /** The runtime of tasks that ask for NVIDIA devices. */
+  /** Runtime of tasks that request NVIDIA devices. */
   readonly nvidiaRuntime: string
-  /** Whether programs of containers can gain no rights by setuid. */
+  /** Sets `no_new_privs`: setuid programs gain no privileges. */
   readonly noNewPrivileges: boolean
-  /** How SELinux labels the files of allocations for containers; empty: not at all. */
+  /** SELinux label mode (`z` or `Z`) of allocation files; empty for none. */
   readonly selinuxLabel: '' | 'z' | 'Z'
-  /** The image of containers that hold the network of an allocation; empty: one of the agent. */
+  /** Image of pause containers; empty for the built-in one. */
   readonly infraImage: string
   readonly infraPullTimeoutMs: number
 }
@@ -185,27 +185,30 @@ export const DEFAULT_DOCKER_SETTINGS: DockerSettings = {
   infraPullTimeoutMs: 5 * 60_000,
 }
 
-/** Every bound and every wait of pulls, registry logins and pause containers. */
+/** Limits and timeouts of pulls, registry logins and pause containers. */
 export const DOCKER_LIMITS = {
-  /** Progress is told in lines of some hundred bytes; a longer one is dropped. */
+  /**
+   * Maximum length of a progress line; longer ones are dropped. Usual ones have a few hundred
+   * bytes.
+   */
   progressLineCharsMax: 64 * 1024,
-  /** Layers whose progress is counted. Engines take images of at most 127. */
+  /** Maximum number of layers whose progress is tracked. Engines support at most 127. */
   layersMax: 256,
-  /** When a pull is first reported again; each pause after that is twice as long. */
+  /** Delay of the second progress report; later delays double. */
   pullReportInitialDelayMs: 10_000,
-  /** The longest pause between two reports: only the newest ten events of a task are kept. */
+  /** Maximum delay between progress reports: only the latest ten events of a task are kept. */
   pullReportMaxDelayMs: 10 * 60_000,
-  /** How long a credential helper may take: some ask a service of the cloud. */
+  /** Timeout of a credential helper: some call a cloud service. */
   credentialHelperTimeoutMs: 30_000,
-  /** What a credential helper may print; a login is some kilobytes at most. */
+  /** Maximum output of a credential helper; a login has a few kilobytes at most. */
   credentialHelperOutputBytesMax: 64 * 1024,
-  /** How long an archive may take to be loaded. */
+  /** Timeout for loading an archive. */
   imageLoadTimeoutMs: 10 * 60_000,
-  /** What is shown of a text that a registry or a helper wrote. */
+  /** Maximum length of messages from registries and helpers. */
   externalTextCharsMax: 1_000,
-  /** A pause container has one process; engines count their own helpers for a moment. */
+  /** Process limit of a pause container; engines briefly count helpers of their own. */
   pausePidsMax: 16,
-  /** How long a pause container may take from its start until it has joined a namespace. */
+  /** Timeout for a pause container to join its namespace. */
   pauseJoinTimeoutMs: 10_000,
   pauseJoinPollIntervalMs: 10,
 } as const

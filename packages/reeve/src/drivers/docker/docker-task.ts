@@ -20,7 +20,7 @@ import {
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { realTimeSignalNumber } from '@reeve/kit/signal.ts'
-import { isAlive, readProcFile, readProcess, type ProcessId } from '../proc/processes.ts'
+import { isAlive, NEVER, readProcFile, readProcess, type ProcessId } from '../proc/processes.ts'
 import { execInContainer } from './container-exec.ts'
 import {
   isSuccess,
@@ -335,8 +335,6 @@ export async function removeContainer(engine: EngineClient, id: string): Promise
 }
 
 const SIGNAL_NUMBER_MAX = 64
-
-const NEVER = new Promise<never>(() => undefined)
 
 function hasEnded(container: unknown): boolean {
   const status = stringAt(container, 'State', 'Status')

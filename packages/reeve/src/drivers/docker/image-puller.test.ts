@@ -74,7 +74,7 @@ const pullsOf = ({ engine }: PullBench): number =>
 const begun = (bench: PullBench, count = 1): Promise<true> =>
   until(`${count} pulls`, () => (pullsOf(bench) === count ? true : undefined))
 
-test('pulls: the task hears of it at once, and then at growing intervals', async (t) => {
+test('pulls: progress is reported immediately and then at increasing intervals', async (t) => {
   const bench = await openBench(t)
   const task = want(bench, '1h')
   await begun(bench)

@@ -23,20 +23,20 @@ import { findLogin, registryAuthHeader } from './registry-logins.ts'
 interface ImagePullerOptions {
   readonly engine: EngineClient
   readonly clock: Clock
-  /** A file with logins by registry, in the form that the engine's own client writes; or none. */
+  /** File with registry logins in the format of the Docker client; undefined for none. */
   readonly authFile: string | undefined
   readonly settings: DockerSettings
 }
 
-/** Which image, and how it is had. */
+/** The image and the credentials to pull it. */
 type ImageSource = Pick<DockerConfig, 'image' | 'pull'>
 
-/** Who wants an image, and how long that holds. */
+/** The task that waits for an image, with its timeout. */
 export interface ImageRequest extends Omit<PullWaiter, 'timeoutMs'> {
   readonly taskDir: string
 }
 
-/** Sees to it that images are there. A task that wants one that is being fetched waits for that. */
+/** Pulls images. Tasks that need an image that is being pulled share the pull. */
 export class ImagePuller {
   readonly #options: ImagePullerOptions
   readonly #pullsInFlight = new Map<string, ImagePull>()
@@ -46,19 +46,19 @@ export class ImagePuller {
   }
 
   /**
-   * Resolves when the image can be started. Fault `task-unstartable` when there is none of that
-   * name or it may not be had, `task-start` for the rest.
+   * Resolves when the image is available. Fault `task-unstartable` if it does not exist or access
+   * is denied, `task-start` for other errors.
    */
   async ensure(config: ImageSource, request: ImageRequest): Promise<void> {
     const { image, pull } = config
     if (pull.load !== undefined) return this.#loadArchive(pull.load, request)
-    // A name that moves is looked up each time.
+    // A mutable tag is pulled each time.
     const hasFixedTag = image.tag !== 'latest'
     if (hasFixedTag && !pull.isForced && (await this.#isPresent(image))) return
     await this.#pullOrJoin(config, request)
   }
 
-  /** The same for an image that was fetched a moment ago, and may have been removed since. */
+  /** Like `ensure`, for an image that was pulled before and may have been removed since. */
   async ensurePresent(config: ImageSource, request: ImageRequest): Promise<void> {
     if (config.pull.load !== undefined || (await this.#isPresent(config.image))) return
     await this.#pullOrJoin(config, request)
@@ -99,7 +99,7 @@ export class ImagePuller {
     if (this.#pullsInFlight.get(key) === pull) this.#pullsInFlight.delete(key)
   }
 
-  /** A tar archive among the task's files. */
+  /** Path of a tar archive below the task directory. */
   async #loadArchive(file: string, request: ImageRequest): Promise<void> {
     request.report(`Loading image from ${JSON.stringify(file)}`)
     const archive = await openArchive(file, request.taskDir)
@@ -126,8 +126,8 @@ export class ImagePuller {
 }
 
 /**
- * Opened first and then asked where it is: a link that is swapped in between changes nothing. Until
- * then nothing is read, because opening a device may act.
+ * The file is opened before its path is verified, so that a link replaced in between has no effect.
+ * Nothing is read before, because reading a device may have side effects.
  */
 async function openArchive(file: string, taskDir: string): Promise<FileHandle> {
   const name = JSON.stringify(file)
@@ -150,25 +150,25 @@ interface ImagePullOptions {
   readonly engine: EngineClient
   readonly clock: Clock
   readonly image: ImageReference
-  /** Found when the pull begins: credential helpers take a while. */
+  /** Looked up at the start of the pull, because credential helpers take time. */
   readonly getLogin: () => Promise<RegistryAuth | undefined>
-  /** A refused login is followed by a try without one. */
+  /** After a rejected login, the pull is retried anonymously. */
   readonly isAuthSoft: boolean
   /** A pull of which nothing is received for this long is given up. */
   readonly inactivityTimeoutMs: number
 }
 
-/** One of the tasks that wait for a pull. */
+/** A task that waits for a pull. */
 interface PullWaiter {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** A sentence for the events of the task. */
+  /** Adds a message to the events of the task. */
   report(message: string): void
 }
 
 /**
- * One pull for every task that waits for the image. Each task has its own timeout; the request to
- * the engine is aborted when the last of them has left.
+ * A pull that several tasks may share. Each task has its own timeout; the request to the engine is
+ * aborted when the last one has left.
  */
 class ImagePull {
   readonly #options: ImagePullOptions
@@ -182,17 +182,17 @@ class ImagePull {
     this.#outcome = this.#pullWithFallback()
   }
 
-  /** Whether no task waits for it any more: the next one begins another pull. */
+  /** True if no task waits for it: the next one starts a new pull. */
   get isAbandoned(): boolean {
     return this.#abort.signal.aborted
   }
 
-  /** Settles when the pull is over. Never rejects. */
+  /** Settles when the pull has ended. Never rejects. */
   get finished(): Promise<unknown> {
     return this.#outcome
   }
 
-  /** Rejects with why the image cannot be had, or not in the time that this task gives it. */
+  /** Waits for the pull. Rejects if it fails or the timeout of this task passes. */
   async wait(waiter: PullWaiter): Promise<void> {
     this.#waiterCount += 1
     const stopReporting = new AbortController()
@@ -208,7 +208,7 @@ class ImagePull {
     }
   }
 
-  /** Resolves when the time of this task is over, or its signal fires. */
+  /** Resolves when the timeout of this task has passed or its signal is aborted. */
   async #awaitTimeout({ timeoutMs, signal }: PullWaiter, stopped: AbortSignal): Promise<Fault> {
     const passed = await sleep(this.#options.clock, timeoutMs, AbortSignal.any([signal, stopped]))
     if (!passed) return this.#pullFault('it was interrupted')
@@ -277,7 +277,10 @@ class ImagePull {
     }
   }
 
-  /** Final when the registry has no such image, or denies it to this login. */
+  /**
+   * Converts a failed pull to a Fault; `task-unstartable` if the image does not exist or access is
+   * denied.
+   */
   #refusedFault(message: string, status: number): Fault {
     const isFinal =
       status === 404 || /not found|denied|unauthorized|manifest unknown/i.test(message)
@@ -294,7 +297,7 @@ class ImagePull {
 
 const PULLED = Symbol('done')
 
-/** Aborts its signal when nothing happened for a while. */
+/** Aborts its signal after a time without activity. */
 class IdleTimer {
   readonly #clock: Clock
   readonly #idleMs: number
@@ -321,7 +324,7 @@ class IdleTimer {
     this.#cancel()
   }
 
-  /** One timer for any number of touches. */
+  /** Uses one timer, however often `touch` is called. */
   #check(): void {
     const remainingMs = this.#lastActivityMs + this.#idleMs - this.#clock.nowMs()
     if (remainingMs <= 0) this.#controller.abort()
@@ -335,7 +338,7 @@ interface LayerProgress {
   readonly isDone: boolean
 }
 
-/** What the lines of a pull have told so far. Bounded, whatever a registry makes the engine say. */
+/** Parses the progress lines of a pull. Its memory is bounded, whatever the registry sends. */
 export class PullProgress {
   readonly #layers = new Map<string, LayerProgress>()
   #error = ''
@@ -343,12 +346,12 @@ export class PullProgress {
   #partialLine = ''
   #isSkippingLine = false
 
-  /** The engine answers 200 before it tries; what became of it is in the lines after that. */
+  /** The engine responds with 200 before it starts; errors are in the lines that follow. */
   get error(): string {
     return this.#error
   }
 
-  /** The last line, for an engine that explains itself in no other way. */
+  /** The last line, for engines that report errors in no other way. */
   get lastLine(): string {
     return this.#lastLine
   }
@@ -384,7 +387,7 @@ export class PullProgress {
     this.#layers.set(id, nextLayer(this.#layers.get(id) ?? NEW_LAYER, state, entry))
   }
 
-  /** `3 of 7 layers, 45 MiB of 120 MiB`; empty while nothing is known. */
+  /** Formats the progress, such as `3 of 7 layers, 45 MiB of 120 MiB`; empty if it is unknown. */
   summary(): string {
     const layers = [...this.#layers.values()]
     if (layers.length === 0) return ''
@@ -398,7 +401,7 @@ export class PullProgress {
 
 const NEW_LAYER: LayerProgress = { received: 0, total: 0, isDone: false }
 
-/** What the engine's words mean for a layer. */
+/** Phases of a layer by status text of the engine. */
 const LAYER_STATES: Readonly<Record<string, 'known' | 'downloading' | 'done'>> = {
   'Pulling fs layer': 'known',
   Waiting: 'known',

@@ -1,13 +1,13 @@
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** An image as a job names it: `registry.example:5000/team/app:1.2@sha256:…`. */
+/** A parsed image name: `registry.example:5000/team/app:1.2@sha256:…`. */
 export interface ImageReference {
-  /** Everything before tag and digest. */
+  /** Name without tag and digest. */
   readonly repository: string
-  /** `latest` when neither tag nor digest is given; empty when only a digest is. */
+  /** `latest` if neither tag nor digest is given; empty if only a digest is. */
   readonly tag: string
   readonly digest: string
-  /** The host that has it: `docker.io` when the name has none. */
+  /** Host of the registry: `docker.io` if the name has none. */
   readonly registry: string
 }
 
@@ -19,7 +19,7 @@ const REPOSITORY =
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/
 const DIGEST = /^sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
 
-/** Fault `task-config` when it is no name of an image. */
+/** Parses an image name. Fault `task-config` if it is invalid. */
 export function parseImageReference(image: string): ImageReference {
   const invalidFault = new Fault(
     'task-config',
@@ -48,7 +48,7 @@ function registryOf(repository: string): string {
   return isHost ? first : DEFAULT_REGISTRY
 }
 
-/** How the engine is asked for it. */
+/** Returns the name in the format of the Engine API. */
 export function canonicalImageName({ repository, tag, digest }: ImageReference): string {
   return digest === '' ? `${repository}:${tag}` : `${repository}@${digest}`
 }

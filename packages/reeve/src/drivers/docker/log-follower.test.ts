@@ -87,7 +87,7 @@ test('container log: lines arrive while the container runs, both streams apart',
   )
 })
 
-test('container log: an engine that breaks off is asked for the rest', async (t) => {
+test('container log: the rest is requested from an engine that closed the stream early', async (t) => {
   const bench = await openBench(t)
   const said = lines(2_000)
   bench.engine.write(said)

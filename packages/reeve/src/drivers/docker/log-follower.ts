@@ -14,21 +14,21 @@ import {
   type LogPosition,
 } from './log-position.ts'
 
-/** How long to wait before asking an engine again that went away. */
+/** Retry delay after the engine was unavailable. */
 const RETRY_DELAY_MS = 1_000
 
 /**
- * Output that is read and not yet written. Past this nothing more is read from the engine until a
- * write has ended, so one container holds two batches of this size at most.
+ * Limit of buffered output in bytes. Above it, reading pauses until a write has ended, so a
+ * container buffers at most two batches of this size.
  */
 const BATCH_BYTES_MAX = 1024 * 1024
 
-/** How long the engine may send nothing of a log that it has. */
+/** Timeout for an engine that sends nothing of an existing log. */
 const READ_IDLE_TIMEOUT_MS = 30_000
 
 /**
- * How long the rest of the output may take after the container ended, an engine that is away
- * included. A log of 64 MB takes some 30 s with a slow engine.
+ * Timeout for the remaining output of an ended container, including the time in which the engine is
+ * unavailable. A log of 64 MB takes about 30 s with a slow engine.
  */
 const DRAIN_TIMEOUT_MS = 5 * 60_000
 
@@ -37,26 +37,26 @@ export interface LogFollowerOptions {
   readonly containerId: string
   readonly logs: TaskLogFiles
   readonly isTty: boolean
-  /** Where the position is kept for the next agent. */
+  /** File of the position, for the next agent. */
   readonly dir: string
   readonly clock: Clock
-  /** Told when output is lost. */
+  /** Called when output is lost. */
   report(message: string): void
-  /** Whether the container runs at this moment. */
+  /** Reports whether the container is running now. */
   isRunning(): Promise<boolean>
-  /** Size of the engine's log of this container; undefined where it cannot be told. */
+  /** Returns the size of the engine's log of this container; undefined if unknown. */
   engineLogSize?(): Promise<number | undefined>
-  /** `DRAIN_TIMEOUT_MS` unless given. */
+  /** Default: `DRAIN_TIMEOUT_MS`. */
   readonly drainTimeoutMs?: number
 }
 
 /**
- * Carries the output of a container from the engine into the files of the task, in batches: what
- * was read during a write is the next one. Some engines leave out lines of a stream that follows a
- * container which has ended, so a batch counts only if the container still ran when it was whole;
- * the rest is read from the finished log. The engine keeps the output while no agent is there; the
- * next agent goes on behind the last byte, because the saved position says how long the files were
- * with it, and what they are longer is left out.
+ * Copies the output of a container from the engine to the files of the task, in batches: output
+ * that arrives during a write is in the next batch. Some engines omit lines at the end of a
+ * followed stream when the container ends, so a batch is only written if the container was still
+ * running when the batch was complete; the rest is read from the finished log. While no agent runs,
+ * the engine keeps the output. The next agent continues after the last written byte: the saved
+ * position contains the lengths of the files, and bytes beyond them are skipped in the log.
  */
 export class LogFollower {
   readonly #options: LogFollowerOptions
@@ -68,14 +68,18 @@ export class LogFollower {
   #position: LogPosition = LOG_START
   #batch = new LogBatch()
   #writing: Promise<void> | undefined
-  /** Bytes at the start of each stream that an agent wrote and had no time to note. */
+  /**
+   * Bytes at the start of each stream that an earlier agent wrote after its last saved position.
+   */
   readonly #alreadyWritten = { stdout: 0, stderr: 0 }
-  /** The same behind what is written: what is discarded comes again. */
+  /** The same after the current position: discarded output is read again. */
   #alreadyWrittenAfterBatch: BytesByStream = { stdout: 0, stderr: 0 }
-  /** Whether the stream that is read follows a container, and may have gaps once that has ended. */
+  /**
+   * Whether the current stream follows a running container, so that it may have gaps at its end.
+   */
   #followsRunningContainer = false
   #isDiscarding = false
-  /** Grows with each piece that is read and each batch that is written. */
+  /** Increases with each chunk that is read and each batch that is written, to detect stalls. */
   #progressCount = 0
   #hasReportedDrop = false
 
@@ -90,7 +94,7 @@ export class LogFollower {
     this.#following = this.#follow()
   }
 
-  /** The container has ended: resolves when its last words are written. Never rejects. */
+  /** Call after the container has ended. Resolves when its output is written. Never rejects. */
   async finish(): Promise<void> {
     const { clock, drainTimeoutMs = DRAIN_TIMEOUT_MS } = this.#options
     this.#containerEnded.abort()
@@ -107,7 +111,7 @@ export class LogFollower {
     await this.#close()
   }
 
-  /** The agent goes: the engine keeps what comes from now on. */
+  /** Stops following when the agent stops; the engine keeps later output. */
   stop(): void {
     this.#stopped.abort()
     void this.#following.then(() => this.#close())
@@ -126,19 +130,19 @@ export class LogFollower {
     const signal = AbortSignal.any([this.#stopped.signal, this.#containerEnded.signal])
     await this.#openAtPosition()
     while (!signal.aborted) {
-      // An engine that went away comes back with the same log.
+      // An engine that was unavailable still has the log.
       await this.#readLog({ follow: '1' }, signal).catch(() => false)
       await sleep(clock, RETRY_DELAY_MS, signal)
     }
   }
 
-  /** Finds out where the files and the engine's log stand to each other. */
+  /** Determines which part of the engine's log is already in the files. */
   async #openAtPosition(): Promise<void> {
     const saved = await this.#positionFile.load().catch(() => LOG_START)
     for (const stream of ['stdout', 'stderr'] as const) {
       const offset = await this.#logs[stream].open().catch(() => undefined)
       const alreadyWritten = (offset ?? 0) - (saved[stream].offset ?? offset ?? 0)
-      // More than an agent writes at once was written by somebody else, such as the task.
+      // More bytes than one batch were written by another process, such as the task.
       if (alreadyWritten > 0 && alreadyWritten <= 2 * BATCH_BYTES_MAX)
         this.#alreadyWritten[stream] = alreadyWritten
     }
@@ -147,7 +151,7 @@ export class LogFollower {
     await this.#savePosition(this.#alreadyWritten)
   }
 
-  /** The whole rest of the log of a container that has ended. True when it came to its end. */
+  /** Copies the remaining log of an ended container. True if the end was reached. */
   async #readRest(): Promise<boolean> {
     const idle = new AbortController()
     const done = new AbortController()
@@ -160,7 +164,7 @@ export class LogFollower {
     }
   }
 
-  /** Aborts once nothing has been read or written for so long. */
+  /** Aborts if nothing was read or written for this time. */
   async #abortWhenIdle(idle: AbortController, signal: AbortSignal): Promise<void> {
     for (let lastProgress = -1; this.#progressCount !== lastProgress;) {
       lastProgress = this.#progressCount
@@ -169,7 +173,7 @@ export class LogFollower {
     idle.abort()
   }
 
-  /** True when the stream came to its end. */
+  /** Copies one stream. True if its end was reached. */
   async #readLog(query: { readonly follow: '0' | '1' }, signal: AbortSignal): Promise<boolean> {
     const { engine, containerId } = this.#options
     const times = { timestamps: '1', since: sinceParameter(this.#position) }
@@ -181,7 +185,7 @@ export class LogFollower {
     })
     if (response.statusCode !== 200) {
       response.destroy()
-      // Removed, with its log: there is no more to come.
+      // The container was removed with its log.
       return response.statusCode === 404
     }
     this.#followsRunningContainer = query.follow === '1'
@@ -195,16 +199,16 @@ export class LogFollower {
     try {
       for await (const piece of response) {
         this.#progressCount += 1
-        // Node's streams of bytes give Buffers.
+        // Proof: byte streams of Node emit Buffers.
         this.#addToBatch(reader.read(piece as Buffer), cursor)
         const written = this.#startWriting()
         if (this.#batch.bytes >= BATCH_BYTES_MAX) await written
-        // What comes now is read again when the container has ended.
+        // Output from now on is read again after the container has ended.
         if (this.#isDiscarding) break
       }
       this.#addToBatch(reader.flush(), cursor)
     } finally {
-      // A frame that broke off is not gathered: it comes again, whole, with the next read.
+      // An incomplete frame is dropped: the next read returns it again.
       await this.#startWriting()
       this.#isDiscarding = false
     }
@@ -222,7 +226,7 @@ export class LogFollower {
     this.#batch.setPosition(cursor.position, { ...this.#alreadyWritten })
   }
 
-  /** Resolves when everything that was gathered is written. One write at a time. */
+  /** Writes the buffered output, one write at a time. */
   #startWriting(): Promise<void> {
     this.#writing ??= this.#writeBatches().finally(() => (this.#writing = undefined))
     return this.#writing
@@ -249,12 +253,12 @@ export class LogFollower {
     }
   }
 
-  /** Asked when the batch is whole: what was sent before the container ended has no gaps. */
+  /** Checked when the batch is complete: output sent while the container ran has no gaps. */
   async #isBatchComplete(): Promise<boolean> {
     return !this.#followsRunningContainer || (await this.#options.isRunning().catch(() => false))
   }
 
-  /** One position for each batch; one that cannot be saved repeats output after a restart. */
+  /** Saves the position after each batch. If that fails, output is repeated after a restart. */
   async #savePosition(alreadyWritten: BytesByStream): Promise<void> {
     const { stdout, stderr } = this.#position
     const position = {

@@ -67,7 +67,7 @@ for (const c of entries) {
   })
 }
 
-test('log entries: asked again, each is written once, also those of one moment', () => {
+test('log entries: each is written once after a repeated read, even with equal times', () => {
   const at = (ns: number, text: string): LogFrame => {
     const fraction = String(ns).padStart(9, '0')
     return { stream: 'stdout', bytes: Buffer.from(`2026-01-02T03:04:05.${fraction}Z ${text}`) }
@@ -83,7 +83,7 @@ test('log entries: asked again, each is written once, also those of one moment',
   }
 })
 
-test('log entries: the engine is asked from just before the older of the two streams on', () => {
+test('log entries: a repeated read starts just before the older of the two streams', () => {
   const mark = (atNs: string): { atNs: string; count: number } => ({ atNs, count: 1 })
   assert.equal(
     sinceParameter({ stdout: mark('7000000005'), stderr: mark('9000000000') }),

@@ -48,12 +48,12 @@ export class FrameReader {
   }
 }
 
-/** A line is given on in parts when it is longer. */
+/** Longer lines are passed on in parts. */
 const LINE_BYTES_MAX = 1024 * 1024
 
 const NEWLINE = 10
 
-/** Takes apart the log of a container with a terminal: one stream, one entry a line. */
+/** Splits the log of a container with a terminal: one stream, one entry per line. */
 export class LineReader {
   #buffered: Buffer = Buffer.alloc(0)
 

@@ -4,8 +4,8 @@ import { isMissing } from '../../agent/index.ts'
 import type { LogFrame } from './log-frames.ts'
 
 /**
- * Up to where the engine's log is in the files of the task: the time of the last entry of each
- * stream, and how long the files were with it.
+ * Position up to which the engine's log was copied: the time of the last entry of each stream, and
+ * the lengths of the files at that time.
  */
 export interface LogPosition {
   readonly stdout: StreamPosition
@@ -15,11 +15,11 @@ export interface LogPosition {
 interface StreamPosition {
   /** Nanoseconds since the epoch, as text: too many digits for a number. */
   readonly atNs: string
-  /** How many entries bear exactly this time. */
+  /** Number of entries with exactly this time. */
   readonly count: number
-  /** Where the files ended (`RotatingLogWriter.offset`) with the last of them. */
+  /** File offset (`RotatingLogWriter.offset`) after the last of these entries. */
   readonly offset?: number
-  /** Bytes of this stream that were accepted, since the container started. */
+  /** Bytes of this stream that were copied since the container started. */
   readonly bytes?: number
 }
 
@@ -33,12 +33,12 @@ const TIMESTAMP_LENGTH_MAX = 40
 const NS_PER_MS = 1_000_000n
 
 interface LogEntry {
-  /** Undefined: a continuation without a time of its own. */
+  /** Undefined for the continuation of an entry. */
   readonly atNs: bigint | undefined
   readonly bytes: Buffer
 }
 
-/** Splits the time from an entry of a log that was asked for with times. */
+/** Separates the time from an entry of a log that was requested with timestamps. */
 export function parseEntry(bytes: Buffer): LogEntry {
   const match = TIMESTAMP.exec(bytes.toString('latin1', 0, TIMESTAMP_LENGTH_MAX))
   if (match === null) return { atNs: undefined, bytes }
@@ -51,14 +51,14 @@ export function parseEntry(bytes: Buffer): LogEntry {
 
 let lastParsedSeconds = { text: '', ms: Number.NaN }
 
-/** Thousands of entries in a row have the same second. */
+/** Caches the last second: thousands of consecutive entries share it. */
 function parseSecondsCached(timestamp: string): number {
   if (lastParsedSeconds.text !== timestamp)
     lastParsedSeconds = { text: timestamp, ms: Date.parse(timestamp) }
   return lastParsedSeconds.ms
 }
 
-/** What one stream has accepted so far, and what it was asked again for. */
+/** Progress of one stream. */
 class StreamCursor {
   readonly #resumeFrom: { readonly atNs: bigint; readonly count: number }
   #atNs: bigint
@@ -90,7 +90,7 @@ class StreamCursor {
   #advanceTo(atNs: bigint): void {
     this.#isSkipped = !this.#hasPassedResumePoint && this.#wasWritten(atNs)
     if (this.#isSkipped) return
-    // The log is in order, so what follows is new, also after the clock was set back.
+    // The log is ordered, so later entries are new, even if the clock was set back.
     this.#hasPassedResumePoint = true
     this.#count = this.#atNs === atNs ? this.#count + 1 : 1
     this.#atNs = atNs
@@ -105,8 +105,8 @@ class StreamCursor {
 }
 
 /**
- * Tells which entries are new, after the engine was asked again from the last time on, and keeps
- * the position.
+ * Tracks the position, and filters entries that were copied before when the log is read again from
+ * the last time.
  */
 export class LogCursor {
   readonly #streams: Readonly<Record<LogFrame['stream'], StreamCursor>>
@@ -122,19 +122,19 @@ export class LogCursor {
     return { stdout: this.#streams.stdout.position, stderr: this.#streams.stderr.position }
   }
 
-  /** The bytes to write; undefined for an entry that was written before. */
+  /** Returns the bytes to write; undefined for an entry that was copied before. */
   accept({ stream, bytes }: LogFrame): Buffer | undefined {
     return this.#streams[stream].accept(bytes)
   }
 }
 
 /**
- * From where on the engine is asked again: whole seconds and nanoseconds. A moment before the last
- * entry: some engines leave out what bears exactly this time, and many entries can.
+ * Time from which the log is read again, in seconds and nanoseconds. It is slightly before the last
+ * entry: some engines omit entries with exactly the requested time, and many entries may share it.
  */
 export function sinceParameter({ stdout, stderr }: LogPosition): string {
   const [stdoutNs, stderrNs] = [BigInt(stdout.atNs), BigInt(stderr.atNs)]
-  // A stream that never said anything must not make the other be read from its beginning.
+  // A stream without output must not cause the other one to be read from the beginning.
   const last =
     stdoutNs === 0n || stderrNs === 0n
       ? stdoutNs > stderrNs
@@ -149,12 +149,12 @@ export function sinceParameter({ stdout, stderr }: LogPosition): string {
 
 const POSITION_FILE = 'log-position.json'
 
-/** One write of this many bytes at the same place: within one page, so it is never seen torn. */
+/** Fixed size of the file: a write within one page is never seen torn. */
 const POSITION_RECORD_BYTES = 512
 
 /**
- * The position of a container's log on disk. Written in place: one system call a batch, and it
- * works on a disk that has become full.
+ * Stores the position of a container's log. Written in place: one system call per batch, which also
+ * works on a full disk.
  */
 export class LogPositionFile {
   readonly #path: string
@@ -169,14 +169,14 @@ export class LogPositionFile {
       if (isMissing(thrown)) return ''
       throw thrown
     })
-    // Empty when the agent was killed before it wrote the first one.
+    // Empty if the agent was killed before the first write.
     if (text.trim() === '') return LOG_START
     // Written by `save`; the directory is the agent's own.
     return JSON.parse(text) as LogPosition
   }
 
   async save(position: LogPosition): Promise<void> {
-    // Neither truncated nor appended: the place of the one before is written over.
+    // Opened without truncation: each position overwrites the previous one.
     this.#handle ??= await open(this.#path, 'r+').catch((thrown: unknown) => {
       if (isMissing(thrown)) return open(this.#path, 'w+', 0o600)
       throw thrown
@@ -194,7 +194,7 @@ export class LogPositionFile {
 
 export type BytesByStream = Readonly<Record<LogFrame['stream'], number>>
 
-/** Output that is read and not yet written, with the position that it leads to. */
+/** Output that is not written yet, with the position after it. */
 export class LogBatch {
   readonly #chunks: Record<LogFrame['stream'], Buffer[]> = { stdout: [], stderr: [] }
   #bytes = 0
@@ -207,7 +207,7 @@ export class LogBatch {
     return this.#bytes
   }
 
-  /** True: nothing to write, and no further position. */
+  /** True if there is nothing to write and the position has not changed. */
   get isEmpty(): boolean {
     return this.#isEmpty
   }
@@ -216,7 +216,7 @@ export class LogBatch {
     return this.#position
   }
 
-  /** Bytes of each stream behind the position that are in the files already. */
+  /** Bytes of each stream after the position that are already in the files. */
   get alreadyWritten(): BytesByStream {
     return this.#alreadyWritten
   }
@@ -226,14 +226,14 @@ export class LogBatch {
     this.#bytes += bytes.length
   }
 
-  /** Everything up to here has been added. */
+  /** Position after the last added entry. */
   setPosition(position: LogPosition, alreadyWritten: BytesByStream): void {
     this.#position = position
     this.#alreadyWritten = alreadyWritten
     this.#isEmpty = false
   }
 
-  /** One buffer for one write. */
+  /** Joins the chunks for a single write. */
   concatenate(stream: LogFrame['stream']): Buffer {
     const pieces = this.#chunks[stream]
     const [first] = pieces

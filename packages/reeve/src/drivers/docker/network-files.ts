@@ -5,18 +5,18 @@ import { hostsFileContent, resolvConfContent } from '../resolver-files.ts'
 import type { DockerConfig } from './docker-config.ts'
 import { parseVolume } from './container-mounts.ts'
 
-/** A file that a container has in place of the one that engines give it. */
+/** A file that is mounted over one that the engine creates. */
 interface NetworkFile {
-  /** Where it is on the machine. */
+  /** Path on the host. */
   readonly path: string
   readonly target: string
   readonly text: string
 }
 
 /**
- * The names that a container resolves which joins the network of another. Engines accept no names
- * and servers for it, and give it the files of the other: these are mounted over them. A file that
- * the task mounts itself is left out.
+ * Creates `/etc/hosts` and similar files of a container that joins the network of another one.
+ * Engines accept no host names and DNS servers for it and give it the files of the other container,
+ * so these are mounted over them. Files that the task mounts itself are omitted.
  */
 export function buildNetworkFiles(
   launch: TaskLaunch,
@@ -57,12 +57,14 @@ export function buildNetworkFiles(
   return files.filter(({ target }) => !mountedTargets.has(target))
 }
 
-/** Of all containers of the allocation: they share the name with the network. */
+/**
+ * Returns the host name of all containers of the allocation, which share the network and its name.
+ */
 export function networkHostnameOf({ network, handle }: TaskLaunch): string {
   return network.hostname === '' ? handle.allocationId.slice(0, 8) : network.hostname
 }
 
-/** `name:address`, as engines take it. */
+/** Parses `name:address`, the format of engines. */
 function parseHostEntry(entry: string): { readonly address: string; readonly names: [string] } {
   const colon = entry.indexOf(':')
   const [name, address] = [entry.slice(0, colon), entry.slice(colon + 1).replace(/^\[|\]$/g, '')]
@@ -76,7 +78,7 @@ function parseHostEntry(entry: string): { readonly address: string; readonly nam
   )
 }
 
-/** Fault `task-config` for a setting that belongs to the network, and not to a container in it. */
+/** Rejects settings of the network that a container joining it cannot have. Fault `task-config`. */
 export function rejectContainerNetworkSettings({ process, network }: DockerConfig): void {
   const { mac, ipv4, ipv6, aliases } = network
   const conflictingSettings = [

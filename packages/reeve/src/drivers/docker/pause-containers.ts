@@ -21,13 +21,13 @@ import { canonicalImageName, parseImageReference } from './image-reference.ts'
 import type { ImagePuller, ImageRequest } from './image-puller.ts'
 import { networkHostnameOf } from './network-files.ts'
 
-/** Holds nothing but the place at which the helper is mounted. */
+/** Empty image; the helper is mounted into it. */
 const PAUSE_IMAGE = 'localhost/reeve-pause'
 
 const HELPER_PATH = '/reeve-pause'
 const NAMESPACE_PATH = '/network'
 
-/** native/PROTOCOL.md: what the helper ends with when it cannot join. */
+/** Exit code of the helper if it cannot join the namespace (native/PROTOCOL.md). */
 const STATUS_NOT_JOINED = 3
 
 interface PauseContainersOptions {
@@ -36,24 +36,24 @@ interface PauseContainersOptions {
   readonly images: ImagePuller
   readonly settings: Pick<DockerSettings, 'infraImage' | 'infraPullTimeoutMs'>
   readonly agentId: string
-  /** The task helper; undefined where none was built. */
+  /** The task helper; undefined if the node has none. */
   readonly helper: string | undefined
 }
 
-/** How engines are asked for it before its id is known. */
+/** Returns the name of the container, which finds it before its ID is known. */
 export function pauseContainerName(allocationId: string): string {
   return `reeve-network-${allocationId}`
 }
 
 /**
- * Pause containers, for engines that join no network namespace by its path. Each joins the one
- * that the agent created for an allocation, and the containers of the allocation join the pause
- * container. The namespace is the agent's: a pause container that died joins it again, and address,
- * ports and tasks that run stay as they are.
+ * Pause containers, for engines that cannot join network namespaces by path. Each joins the
+ * namespace that the agent created for an allocation, and the containers of the allocation join the
+ * network of the pause container. The agent owns the namespace: a restarted pause container joins
+ * it again, and addresses, ports and running tasks are unaffected.
  */
 export class PauseContainers {
   readonly #options: PauseContainersOptions
-  /** Joins under way, by allocation: its tasks start at the same time. */
+  /** Joins in progress by allocation, because tasks of an allocation start at the same time. */
   readonly #joins = new Map<string, Promise<string>>()
   #imageImport: Promise<void> | undefined
 
@@ -61,13 +61,13 @@ export class PauseContainers {
     this.#options = options
   }
 
-  /** Fetches the image of the node's settings, which may take minutes. */
+  /** Pulls the configured image, which may take minutes. */
   async prepare(request: ImageRequest): Promise<void> {
     const image = this.#infraImage()
     if (image !== undefined) await this.#options.images.ensurePresent(image, request)
   }
 
-  /** The id of a container that runs in the network of the allocation. */
+  /** Returns the ID of a running container in the network of the allocation. */
   async join(launch: TaskLaunch, request: ImageRequest): Promise<string> {
     const { allocationId } = launch.handle
     const previous = this.#joins.get(allocationId) ?? Promise.resolve('')
@@ -89,8 +89,8 @@ export class PauseContainers {
     const inspected = await this.#inspect(pauseContainerName(handle.allocationId))
     const id = stringAt(inspected, 'Id')
     if (await isSameNamespace(numberAt(inspected, 'State', 'Pid'), network.namespacePath)) return id
-    // Some engines remove no container that others depend on: it is replaced where it cannot be
-    // started again, because its program or its namespace was another file.
+    // Some engines do not remove a container that others depend on. It is replaced only if it
+    // cannot be started again, because its program or its namespace has another path.
     const isRestarted = id !== '' && (await this.#restart(id, network.namespacePath))
     return isRestarted ? id : this.#replace(launch, request)
   }
@@ -166,7 +166,7 @@ export class PauseContainers {
         ],
         CapDrop: ['ALL'],
         CapAdd: ['CAP_SYS_ADMIN'],
-        // The files are the agent's own, which it does not label for containers.
+        // The mounted files belong to the agent and have no SELinux label for containers.
         SecurityOpt: ['no-new-privileges', 'label=disable'],
         ReadonlyRootfs: true,
         PidsLimit: DOCKER_LIMITS.pausePidsMax,
@@ -187,7 +187,10 @@ export class PauseContainers {
     )
   }
 
-  /** A container counts as running a moment before its program has joined the namespace. */
+  /**
+   * The engine reports the container as running shortly before its program has joined the
+   * namespace.
+   */
   async #waitUntilJoined(id: string, namespacePath: string): Promise<void> {
     const { clock } = this.#options
     const deadlineMs = clock.monotonicMs() + DOCKER_LIMITS.pauseJoinTimeoutMs
@@ -222,7 +225,7 @@ export class PauseContainers {
     return this.#imageImport
   }
 
-  /** Nothing is downloaded for it. */
+  /** Imports the empty image without a download. */
   async #importImage(): Promise<void> {
     const archive = Buffer.concat([tarHeader(HELPER_MOUNT_POINT), TAR_END])
     const response = await this.#options.engine.call({
@@ -253,7 +256,10 @@ const HELPER_MOUNT_POINT = {
   target: '',
 } as const
 
-/** Namespaces are equal when their files are. A process that is not there has none. */
+/**
+ * Reports whether a process is in the namespace: their files have the same inode. A missing process
+ * is in none.
+ */
 async function isSameNamespace(pid: number, namespacePath: string): Promise<boolean> {
   if (pid <= 0) return false
   const [processNamespace, allocationNamespace] = await Promise.all(

@@ -98,7 +98,7 @@ after(async () => {
 const ask = (helper: string, registry = 'reg.test') =>
   findLogin(registry, { authFile: undefined, helper, helperTimeoutMs: 500 })
 
-test('logins: a helper is asked for the registry', async () => {
+test('logins: a helper is queried for the registry', async () => {
   assert.equal((await ask('good'))?.username, 'of-reg.test')
   assert.equal((await ask('good', 'docker.io'))?.username, 'of-https://index.docker.io/v1/')
   assert.equal((await ask('token'))?.identityToken, 'tok')

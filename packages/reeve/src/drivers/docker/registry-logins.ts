@@ -9,14 +9,17 @@ import { DOCKER_LIMITS } from './docker-policy.ts'
 import { sanitizeExternalText, getPath, tryParseJson, stringAt } from './engine-client.ts'
 
 interface LoginSources {
-  /** A file with logins by registry, in the form that the engine's own client writes; or none. */
+  /** File with registry logins in the format of the Docker client; undefined for none. */
   readonly authFile: string | undefined
-  /** `docker-credential-<name>`; empty: none. */
+  /** Suffix of `docker-credential-<name>`; empty for none. */
   readonly helper: string
   readonly helperTimeoutMs?: number
 }
 
-/** A login that the operator left on the node for this registry: the file's, then the helper's. */
+/**
+ * Finds a login that is configured on the node for this registry: first in the file, then with the
+ * helper.
+ */
 export async function findLogin(
   registry: string,
   sources: LoginSources,
@@ -42,7 +45,7 @@ export async function findLogin(
 
 type RunHelper = (helper: string) => Promise<RegistryAuth | undefined>
 
-/** A helper for this registry comes first, then the one for all, then the file's own logins. */
+/** The order is: a helper for this registry, the helper for all, logins in the file itself. */
 async function findLoginInFile(
   file: unknown,
   registry: string,
@@ -59,14 +62,14 @@ async function findLoginInFile(
 const DOCKER_HUB = 'docker.io'
 const DOCKER_HUB_SERVER = 'https://index.docker.io/v1/'
 
-/** How files and helpers may call a registry. */
+/** Names of a registry in files and helpers. */
 function registryAliases(registry: string): readonly string[] {
   const hubAliases =
     registry === DOCKER_HUB ? [DOCKER_HUB_SERVER, 'index.docker.io', 'registry-1.docker.io'] : []
   return [registry, `https://${registry}`, ...hubAliases]
 }
 
-/** `{"auths": {"registry": {"auth": base64 of "name:password"}}}` */
+/** Reads `{"auths": {"registry": {"auth": base64 of "name:password"}}}`. */
 export function findStoredAuth(file: unknown, registry: string): RegistryAuth | undefined {
   const auths: [string, unknown][] = Object.entries(getPath(file, 'auths') ?? {})
   const names = registryAliases(registry)
@@ -80,7 +83,7 @@ export function findStoredAuth(file: unknown, registry: string): RegistryAuth | 
   return undefined
 }
 
-/** `registry.test:5000` of `https://registry.test:5000/v2/`. */
+/** Returns the host of an address: `registry.test:5000` for `https://registry.test:5000/v2/`. */
 function registryHostOf(name: string): string {
   return name.replace(/^https?:\/\//, '').replace(/\/.*$/s, '')
 }
@@ -91,7 +94,7 @@ function parseLogin(entry: unknown, serverAddress: string): RegistryAuth | undef
   const pair = Buffer.from(stringAt(entry, 'auth'), 'base64').toString('utf8')
   const colon = pair.indexOf(':')
   if (colon >= 0) {
-    // Some clients fill the pair up with NUL.
+    // Some clients pad the pair with NUL.
     const password = pair.slice(colon + 1).replace(/\0+$/, '')
     return { ...base, username: pair.slice(0, colon), password }
   }
@@ -99,16 +102,16 @@ function parseLogin(entry: unknown, serverAddress: string): RegistryAuth | undef
   return username === '' && identityToken === '' ? undefined : { ...base, username, password }
 }
 
-/** What helpers print when they know no login; they end with 1 then. */
+/** Output of helpers that have no login; their exit code is 1 then. */
 const NO_CREDENTIALS_MESSAGE =
   /credentials not found|no credentials server URL|no credentials username/i
 
-/** What the helper gives as the user when the secret is a token for the registry itself. */
+/** User name of helpers whose secret is an identity token. */
 const TOKEN_USER = '<token>'
 
 /**
- * Asks `docker-credential-<name> get` by the protocol of the engine's own client: the server on
- * stdin, JSON on stdout.
+ * Runs `docker-credential-<name> get` with the protocol of the Docker client: the server on stdin,
+ * JSON on stdout.
  */
 async function queryCredentialHelper(
   name: string,
@@ -139,13 +142,13 @@ async function queryCredentialHelper(
     : { ...base, username, password: secret, identityToken: '' }
 }
 
-/** Bounded in time and output: it is a program of the operator, but not one of ours. */
+/** Runs the helper, a program of the operator, with a timeout and an output limit. */
 async function runHelper(
   program: string,
   server: string,
   timeoutMs: number,
 ): Promise<{ readonly code: unknown; readonly output: string }> {
-  // A group of its own: a helper that is a script may have children that go on writing.
+  // A separate process group: a helper script may have children that continue to write.
   const child = spawn(program, ['get'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: helperEnvironment(),
@@ -168,7 +171,7 @@ async function runHelper(
     if (output.length > credentialHelperOutputBytesMax)
       stopHelper(`printed more than ${credentialHelperOutputBytesMax} bytes`)
   })
-  // It may end without reading what it was asked.
+  // The helper may exit without reading its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(`${server}\n`)
   try {
@@ -194,12 +197,14 @@ function killProcessGroup(pid: number | undefined): void {
   }
 }
 
-/** Helpers find their own settings there; the secrets of the agent are not among them. */
+/** Environment of helpers: their own settings, but no secrets of the agent. */
 function helperEnvironment(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('REEVE_')))
 }
 
-/** Engines decode it with padding: Go's `URLEncoding`, not `RawURLEncoding`. */
+/**
+ * Encodes the login with padding, as engines expect (`URLEncoding` of Go, not `RawURLEncoding`).
+ */
 export function registryAuthHeader(auth: RegistryAuth, registry: string): string {
   const { username, password, email, serverAddress, identityToken } = auth
   const body = {

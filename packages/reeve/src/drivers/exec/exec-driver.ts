@@ -19,6 +19,7 @@ import {
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { readBootId } from '../proc/processes.ts'
 import { planCgroups } from '../native/cgroup.ts'
 import type { NativeCapabilities, NativeSupervisor } from '../native/native-supervisor.ts'
 import {
@@ -30,24 +31,24 @@ import {
 import { DEFAULT_CAPS, grantedCapabilities } from '../capabilities.ts'
 import { type ConfigFieldDocs, ConfigReader } from '../config-reader.ts'
 
-/** Who a task is that asks to be nobody in particular. */
+/** User of tasks that name none, unless the node configures another. */
 const DEFAULT_USER = 'nobody'
 
-/** How long a trial task may take. */
+/** Time limit of the trial task. */
 const TRIAL_TIMEOUT_MS = 10_000
 
-/** What isolated tasks may do on this node. */
+/** Permissions and limits of isolated tasks, from the configuration of the node. */
 export interface ExecPolicy extends AccountPolicy {
-  /** Capabilities that tasks may have; `all` is any. */
+  /** Linux capabilities that tasks may have; `all` allows any. */
   readonly allowCaps: readonly string[]
-  /** Who a task is that does not say; `nobody` unless given. */
+  /** User of tasks that name none. Default: `nobody`. */
   readonly defaultUser?: string
-  /** Sharing the machine's processes or memory segments. */
+  /** Whether tasks may use the PID and IPC namespaces of the host. */
   readonly allowHostNamespaces: boolean
-  /** Processor time is a limit and not only a weight. */
+  /** Enforces the CPU share as a limit; otherwise it is a weight that counts under contention. */
   readonly isCpuHard: boolean
   readonly pidsMax: number
-  /** Paths of the machine that tasks see, in place of the usual ones: host path to path. */
+  /** Host paths in the root of tasks instead of the default ones: host path to path in the root. */
   readonly chrootEnv: Readonly<Record<string, string>> | undefined
 }
 
@@ -55,17 +56,18 @@ interface ExecDriverOptions {
   readonly clock: Clock
   readonly helper: NativeSupervisor
   readonly policy: ExecPolicy
-  /** For the trial task. */
+  /** Directory for the files of the trial task. */
   readonly stateDir: string
 }
 
-/** Runs programs of the machine in a world of their own: files, processes, user, limits. */
+/** Runs programs of the host in a chroot with their own namespaces, user and cgroup limits. */
 export class ExecDriver implements OrphanKillingDriver {
   readonly name = 'exec'
   readonly isolation = 'chroot'
   readonly defaultUser: string
   readonly #options: ExecDriverOptions
   #hasRunTrial = false
+  #trialCount = 0
 
   constructor(options: ExecDriverOptions) {
     this.#options = options
@@ -80,7 +82,7 @@ export class ExecDriver implements OrphanKillingDriver {
         throw new Fault('task-unstartable', 'isolation needs an agent of root')
       if (capabilities.isolationProblem !== '')
         throw new Fault('task-unstartable', capabilities.isolationProblem)
-      // Really starting something is worth a process once, not every half minute.
+      // Fingerprints are periodic; the trial task runs only until it has succeeded once.
       if (!this.#hasRunTrial) await this.#runTrialTask()
       this.#hasRunTrial = true
       const attributes = {
@@ -170,10 +172,12 @@ export class ExecDriver implements OrphanKillingDriver {
     }
   }
 
-  /** Starts `true` as any task is started. */
+  /** Runs `true` as a task: proves that isolation works on this host. */
   async #runTrialTask(): Promise<void> {
     const { clock, stateDir } = this.#options
-    const launch = await createTrialLaunch(join(stateDir, 'trial'))
+    this.#trialCount += 1
+    const id = `trial-${pid}-${this.#trialCount}`
+    const launch = await createTrialLaunch(join(stateDir, 'trial'), id)
     const task = await this.start(launch)
     const deadline = { clock, timeoutMs: TRIAL_TIMEOUT_MS, operation: 'a trial task' }
     try {
@@ -187,7 +191,7 @@ export class ExecDriver implements OrphanKillingDriver {
   }
 }
 
-/** With one of these a task becomes root or joins any group, whatever the node denies. */
+/** With one of these a task can become any user or group, even those that the node denies. */
 const IDENTITY_CHANGING_CAPS: readonly string[] = ['setuid', 'setgid']
 
 function capabilitiesOf(
@@ -195,7 +199,7 @@ function capabilitiesOf(
   { capAdd, capDrop }: ExecConfig,
   { allowCaps }: ExecPolicy,
 ): readonly string[] {
-  // A task that is not root has none unless it asks.
+  // Tasks of other users than root have only the capabilities that they add.
   const base = uid === 0 ? DEFAULT_CAPS : []
   const caps = grantedCapabilities({
     defaults: base,
@@ -219,17 +223,13 @@ interface ResolvedLaunch {
   readonly account: TaskAccount
 }
 
-let trialCount = 0
-
-async function createTrialLaunch(dir: string): Promise<TaskLaunch> {
-  trialCount += 1
-  const id = `trial-${pid}-${trialCount}`
+async function createTrialLaunch(dir: string, id: string): Promise<TaskLaunch> {
   const [taskDir, allocDir] = [join(dir, 'task'), join(dir, 'alloc')]
   const paths = { localDir: join(taskDir, 'local'), secretsDir: join(taskDir, 'secrets') }
   for (const path of [join(allocDir, 'logs'), join(taskDir, 'tmp'), ...Object.values(paths)]) {
     await mkdir(path, { recursive: true })
   }
-  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+  const bootId = await readBootId()
   return {
     handle: { driver: 'exec', id, allocationId: id, task: 'trial', dir: join(dir, id), bootId },
     identity: NO_IDENTITY,
@@ -252,7 +252,7 @@ async function readHostFiles(): Promise<HostFiles> {
   return { hostname: hostname(), hosts, resolvConf }
 }
 
-/** The agent made them for itself, not knowing whose they would be. */
+/** The agent creates the directories as root, before the user of the task is resolved. */
 async function chownTaskDirectories(launch: TaskLaunch, user: HostUser): Promise<void> {
   const { taskDir, localDir, secretsDir } = launch
   for (const path of [localDir, secretsDir, join(taskDir, 'tmp')]) {
@@ -261,11 +261,11 @@ async function chownTaskDirectories(launch: TaskLaunch, user: HostUser): Promise
   }
 }
 
-/** The settings of `exec`. */
+/** Parsed `config` of a task. */
 interface ExecConfig {
   readonly command: string
   readonly args: readonly string[]
-  /** As the task sees it. */
+  /** Path in the root of the task. */
   readonly workDir: string | undefined
   readonly sharesPidNamespace: boolean
   readonly sharesIpcNamespace: boolean
@@ -273,7 +273,7 @@ interface ExecConfig {
   readonly capDrop: readonly string[]
 }
 
-/** What `config` of an isolated program may have. */
+/** Types and documentation of the fields of `config`. */
 export const EXEC_SETTINGS = {
   command: [
     'string',
@@ -311,27 +311,27 @@ function readExecConfig(config: Readonly<Record<string, unknown>>): ExecConfig {
 
 /** The accounts that isolated tasks may run as on this node. Each entry is a name or a number. */
 export interface AccountPolicy {
-  /** Users that no task runs as. */
+  /** Users that tasks may not run as. */
   readonly denyUsers: readonly string[]
-  /** Groups that no task has, unless it runs as root. Group 0 is always one of them. */
+  /** Groups that only tasks of root may have. Group 0 is always one of them. */
   readonly denyGroups: readonly string[]
-  /** Groups that any task may name in `uid:gid`; `all` is any that is not denied. */
+  /** Groups that any task may request in `uid:gid`; `all` allows all that are not denied. */
   readonly allowGroups: readonly string[]
 }
 
 interface TaskAccount extends HostUser {
-  /** The numbers of its supplementary groups. */
+  /** IDs of the supplementary groups. */
   readonly groups: readonly number[]
 }
 
-/** Groups of root lead to root's files. */
+/** ID of the user and of the group `root`. */
 const ROOT_ID = 0
 
 /**
- * The account of a task that asks for `wanted`. A group that the task names itself (`uid:gid`) must
- * be one that the machine gives this user, or one that the node allows. A denied group is dropped
- * from the supplementary ones, which the task did not choose, and refused as the primary one. Root
- * keeps its groups: where the node lets a task be root, its groups give it nothing more.
+ * Resolves the user and groups of a task. A group in `uid:gid` must be a group of the user on the
+ * host, or one that the node allows. Denied supplementary groups are dropped, because the task did
+ * not choose them; a denied primary group is rejected. Root keeps its groups: if the node allows
+ * tasks of root, they give it no further access.
  */
 export function resolveTaskAccount(
   requestedUser: string,

@@ -1,10 +1,10 @@
 import { ConfigReader } from '../config-reader.ts'
 
-/** How a pretended process behaves: a task, or a command run inside one. */
+/** Behaviour of a simulated process: a task, or a command in a task. */
 export interface MockProcess {
-  /** `run_for`: undefined runs until it is stopped. */
+  /** `run_for`; undefined: runs until it is stopped. */
   readonly runForMs: number | undefined
-  /** `exit_code`, `exit_signal`, `exit_err_msg`: how it ends by itself. */
+  /** `exit_code`, `exit_signal`, `exit_err_msg`: the exit at the end of `run_for`. */
   readonly exitCode: number
   readonly exitSignal: number
   readonly exitMessage: string
@@ -13,32 +13,35 @@ export interface MockProcess {
 }
 
 interface MockOutput {
-  /** `stdout_string`: said at once; empty says nothing. */
+  /** `stdout_string`: printed at the start; empty prints nothing. */
   readonly text: string
-  /** `stdout_repeat`: how many times more, `stdout_repeat_duration` apart. */
+  /** `stdout_repeat`: number of repetitions, `stdout_repeat_duration` apart. */
   readonly repeatCount: number
   readonly repeatIntervalMs: number
 }
 
-/** What a mock task does, from its `Config`. */
+/** Behaviour of a mock task, parsed from its `Config`. */
 export interface MockConfig extends MockProcess {
   /**
-   * `start_error`: the start fails with this text; `start_error_recoverable`: another try may help.
+   * `start_error`: the start fails with this message; `start_error_recoverable`: a retry may
+   * succeed.
    */
   readonly startError: string
   readonly isStartErrorRecoverable: boolean
-  /** `start_block_for`: how long the start takes. */
+  /** `start_block_for`: duration of the start. */
   readonly startBlockMs: number
-  /** `kill_after`: how long it takes to end after the kill signal; undefined at once. */
+  /** `kill_after`: time from the kill signal to the exit; undefined: immediately. */
   readonly killAfterMs: number
-  /** `signal_error`: signals are refused with this text. */
+  /** `signal_error`: signals fail with this message. */
   readonly signalError: string
-  /** `driver_ip`, `driver_port_map`: the address it pretends to have. */
+  /** `driver_ip`, `driver_port_map`: the simulated address. */
   readonly driverIp: string
   readonly driverPorts: Readonly<Record<string, number>>
-  /** `plugin_exit_after`: when the driver loses the task, as if it had crashed itself. */
+  /**
+   * `plugin_exit_after`: time after which the driver loses the task, as if the driver had crashed.
+   */
   readonly lostAfterMs: number | undefined
-  /** `exec_command`: what commands inside do; undefined: they say back what they are told. */
+  /** `exec_command`: behaviour of commands in the task; undefined: they echo their input. */
   readonly execCommand: MockProcess | undefined
 }
 

@@ -179,7 +179,7 @@ test('mock: has the configured address and exit message', async () => {
   assert.equal((await task.exited).message, 'out of ideas')
 })
 
-test('mock: a driver that loses its task says so now and later', async () => {
+test('mock: a lost task is reported now and later', async () => {
   const clock = new SimulatedClock()
   const driver = new MockDriver({ clock })
   const task = await driver.start(launchWith({ plugin_exit_after: '1s' }))

@@ -23,9 +23,8 @@ import { RotatingLogWriter } from '../rotating-log.ts'
 import { type MockConfig, type MockProcess, readMockConfig } from './mock-config.ts'
 
 /**
- * Pretends to run tasks, on the clock it is given: for tests and simulated nodes. Its tasks belong
- * to the driver object, so an agent that is thrown away and made anew with the same driver finds
- * them again.
+ * Simulates tasks on the given clock, for tests and simulated nodes. Tasks belong to the driver
+ * object: a new agent with the same driver recovers them.
  */
 export class MockDriver implements TaskDriver {
   readonly name: string = 'mock'
@@ -44,17 +43,17 @@ export class MockDriver implements TaskDriver {
     this.#clock = options.clock
   }
 
-  /** The tasks that run now, in the order of their starts. */
+  /** The running tasks in the order of their starts. */
   get running(): readonly MockTask[] {
     return [...this.#tasks.values()].filter((task) => !task.hasExited)
   }
 
-  /** What the next fingerprint will say. */
+  /** Sets the result of the next fingerprint. */
   setHealth(health: DriverHealth): void {
     this.#health = health
   }
 
-  /** As if the machine had forgotten the task: it is gone and nobody knows how. */
+  /** Removes a task without an exit status, as after a reboot. */
   markLost(handleId: string): void {
     this.#tasks.delete(handleId)
     this.#lostHandleIds.add(handleId)
@@ -97,17 +96,17 @@ interface MockTaskOptions {
   readonly launch: TaskLaunch
   readonly config: MockConfig
   readonly clock: Clock
-  /** Called when the pretended driver loses it. */
+  /** Called when the simulated driver loses the task. */
   onLost(): void
 }
 
-/** The pretended process: it lives whether or not an agent looks at it. */
+/** The simulated process, which runs independently of the agent. */
 class MockTask {
   readonly launch: TaskLaunch
   readonly exited: Promise<TaskExit>
-  /** The signals it was sent, in order. */
+  /** The received signals in order. */
   readonly signals: string[] = []
-  /** The commands that were run inside, in order. */
+  /** The commands that were run in the task, in order. */
   readonly execSessions: MockExecSession[] = []
   readonly #options: MockTaskOptions
   readonly #startedMs: number
@@ -148,7 +147,7 @@ class MockTask {
     }
   }
 
-  /** Ends the task from outside, as a crash would. */
+  /** Ends the task like a crash. */
   exit(code: number, signal = 0, message = ''): void {
     if (this.hasExited) return
     this.#ended.abort()
@@ -211,7 +210,7 @@ class MockTask {
     if (this.hasExited) return
     this.signals.push(signal === '' ? 'SIGINT' : signal)
     const { killAfterMs } = this.#options.config
-    // A signal that comes in time is obeyed with success, force never is.
+    // A signal within the timeout ends the task with exit code 0; a forced kill does not.
     const isForced = killAfterMs > timeoutMs
     const exit = exitOf(0, isForced ? constants.signals.SIGKILL : 0, '')
     this.#exitAfter(Math.min(killAfterMs, timeoutMs), exit)
@@ -231,7 +230,7 @@ class MockTask {
     return Promise.resolve(session)
   }
 
-  /** A program that takes half of what it was given, so that totals can be foretold. */
+  /** Usage of a program that uses half of its resources, so that tests can predict totals. */
   #usage(): TaskUsage | undefined {
     if (this.hasExited) return undefined
     const atMs = this.#options.clock.nowMs()
@@ -265,17 +264,17 @@ const SIGKILL_STATUS = 137
 
 interface MockExecOptions {
   readonly request: ExecRequest
-  /** Undefined: says back what it is told, until the end of its input. */
+  /** Undefined: echoes its input until the end. */
   readonly process: MockProcess | undefined
   readonly clock: Clock
-  /** Fires when the task ends, and the command with it. */
+  /** Aborted when the task ends, which ends the command. */
   readonly taskEnded: AbortSignal
 }
 
-/** A pretended command inside a pretended task. */
+/** A simulated command in a simulated task. */
 class MockExecSession implements ExecSession {
   readonly request: ExecRequest
-  /** The sizes its terminal had, in order. */
+  /** The sizes of its terminal in order. */
   readonly sizes: TerminalSize[] = []
   readonly stdin = new PassThrough()
   readonly stdout = new PassThrough()
@@ -341,12 +340,13 @@ interface OutputTarget {
   readonly write: (bytes: Uint8Array) => unknown
 }
 
-/** Writes the text, and again as often and as far apart as it shall be; ends with the signal. */
+/** Writes the text and its repetitions until the signal is aborted. */
 async function writeOutput(output: MockProcess['stdout'], target: OutputTarget): Promise<void> {
   if (output.text === '') return
   const bytes = Buffer.from(output.text)
   for (let count = 0; count <= output.repeatCount && !target.signal.aborted; count += 1) {
-    // A pause also where none is asked for: a million repeats must let others have their turn.
+    // Yields even without a configured pause, so that a million repetitions do not block the event
+    // loop.
     if (count > 0 && !(await sleep(target.clock, output.repeatIntervalMs, target.signal))) return
     await target.write(bytes)
   }

@@ -105,7 +105,7 @@ test('control groups: memory that a hybrid machine has in v2 is limited there', 
   assert.equal(plan.oomFile, '/cg/unified/reeve/x/memory.events')
 })
 
-test('control groups: cores of its own, only where they are asked for', () => {
+test('cgroups: reserved cores only if they are requested', () => {
   const own = { ...input, resources: { ...input.resources, cores: [1, 3] } }
   const plan = planCgroups(detectLayout(ALL_V1), own)
   const cpuset = plan.cgroups.find(({ path }) => path.startsWith('/cg/cpuset'))

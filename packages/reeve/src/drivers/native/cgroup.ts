@@ -3,31 +3,31 @@ import { dirname, join } from 'node:path'
 import type { TaskResources } from '../../agent/index.ts'
 import type { Launcher } from './launcher.ts'
 
-/** A mounted hierarchy of control groups, as the helper's `probe` tells. */
+/** A mounted cgroup hierarchy, as reported by `probe` of the helper. */
 export interface CgroupMount {
   readonly path: string
   readonly version: number
-  /** v1: separated by commas; v2: by blanks. */
+  /** Separated by commas (v1) or spaces (v2). */
   readonly controllers: string
   readonly writable: boolean
 }
 
-/** Where the groups of tasks can be, by what they are for. */
+/** Parent directories of the cgroups of tasks. */
 export interface CgroupLayout {
   readonly kind: 'v1' | 'hybrid' | 'v2' | 'none'
   /** Directory for tasks by v1 controller. */
   readonly v1: Readonly<Record<string, string>>
-  /** Directory for tasks in the v2 hierarchy, and the controllers that work there. */
+  /** Directory for tasks in the v2 hierarchy, and the available controllers. */
   readonly v2: { readonly dir: string; readonly controllers: readonly string[] } | undefined
 }
 
 const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer']
-/** The control group that those of all tasks are below, in each hierarchy. */
+/** Name of the parent cgroup of all tasks in each hierarchy. */
 export const CGROUP_PARENT = 'reeve'
 
 /**
- * A controller is in exactly one hierarchy; on a hybrid machine v1 has what counts, and the v2 one
- * is still good for killing and for processor time.
+ * Each controller is in exactly one hierarchy. On a hybrid host most are in v1, and v2 is only used
+ * to kill processes and to measure CPU time.
  */
 export function detectLayout(mounts: readonly CgroupMount[]): CgroupLayout {
   const writableMounts = mounts.filter(({ writable }) => writable)
@@ -52,7 +52,7 @@ export function detectLayout(mounts: readonly CgroupMount[]): CgroupLayout {
   return { kind, v1: Object.fromEntries(v1), v2 }
 }
 
-/** native/PROTOCOL.md, section 2: the part of a spec that is about control groups. */
+/** The cgroups of a task spec (native/PROTOCOL.md, section 2). */
 export interface CgroupSpec {
   readonly cgroups: readonly { readonly path: string; readonly write: readonly CgroupWrite[] }[]
   readonly killCgroup?: string
@@ -60,15 +60,15 @@ export interface CgroupSpec {
   readonly shimCgroups: readonly string[]
 }
 
-/** File, value, and `try` where a failure is no error. */
+/** File and value; with `try`, a failure is ignored. */
 type CgroupWrite = readonly [string, string] | readonly [string, string, 'try']
 
 interface CgroupInput {
   readonly id: string
   readonly resources: TaskResources
-  /** False: groups for killing and counting only. */
+  /** False: cgroups are only used to kill and to measure. */
   readonly hasLimits: boolean
-  /** Processor time is a limit too, and not only a weight. */
+  /** Enforces the CPU share as a limit; otherwise it is a weight. */
   readonly hasHardCpuLimit: boolean
   readonly pidsMax: number
   readonly coreCount: number
@@ -109,7 +109,7 @@ export function planCgroups(layout: CgroupLayout, input: CgroupInput): CgroupSpe
   }
 }
 
-/** Each group costs a task's start: only those that something is done with. */
+/** Each cgroup slows down the start of a task, so only the necessary ones are created. */
 function isControllerNeeded(controller: string, { v2 }: CgroupLayout, input: CgroupInput): boolean {
   switch (controller) {
     case 'freezer':
@@ -148,7 +148,7 @@ function cgroupV2Writes(controllers: readonly string[], input: CgroupInput): Cgr
   return writes
 }
 
-/** Also for tasks without limits: cores of their own are what they asked for. */
+/** Reserved cores apply to tasks without limits too. */
 function cpusetWrites({ resources: { cores } }: CgroupInput): CgroupWrite[] {
   return cores.length === 0 ? [] : [['cpuset.cpus', cores.join(',')]]
 }
@@ -160,7 +160,8 @@ function cgroupV1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
     case 'memory':
       return [
         ['memory.limit_in_bytes', limit],
-        // The same value, after the other: no swap. Not every kernel counts it.
+        // The memory limit again, written after the other one: no swap. Not all kernels account
+        // swap.
         ['memory.memsw.limit_in_bytes', limit, 'try'],
         ...(resources.memoryMaxMB > resources.memoryMB
           ? [
@@ -193,7 +194,7 @@ function cpuSharesOf(cpuMHz: number): number {
   return Math.min(CPU_SHARES_MAX, Math.max(CPU_SHARES_MIN, Math.round(cpuMHz)))
 }
 
-/** The kernel's own mapping of shares to weights. */
+/** Conversion of the kernel from v1 shares to v2 weights. */
 function cpuWeightOf(cpuMHz: number): number {
   return (
     1 +
@@ -210,7 +211,10 @@ function oomFilePath({ v1, v2 }: CgroupLayout, id: string): string | undefined {
   return v2?.controllers.includes('memory') === true ? `${v2.dir}/${id}/memory.events` : undefined
 }
 
-/** Out of the agent's own group, which a service manager may kill as a whole. */
+/**
+ * Returns the cgroups for shims: outside of the agent's cgroup, which a service manager may kill as
+ * a whole.
+ */
 export function shimCgroups({ v1, v2 }: CgroupLayout): readonly string[] {
   const dirs = [v2?.dir, v1['pids'], v1['memory']]
   return dirs.flatMap((dir) => (dir === undefined ? [] : [`${dir}/shims`]))
@@ -219,8 +223,8 @@ export function shimCgroups({ v1, v2 }: CgroupLayout): readonly string[] {
 const REQUIRED_CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids']
 
 /**
- * Makes the directories that the groups of tasks go into and hands the controllers down to them.
- * Tells the layout as it then is: a controller that cannot be had is left out.
+ * Creates the parent cgroups of tasks and delegates the controllers to them. Returns the resulting
+ * layout without controllers that could not be delegated.
  */
 export async function prepareParentCgroups(layout: CgroupLayout): Promise<CgroupLayout> {
   for (const [controller, dir] of Object.entries(layout.v1)) {
@@ -232,7 +236,7 @@ export async function prepareParentCgroups(layout: CgroupLayout): Promise<Cgroup
   await mkdir(v2.dir, { recursive: true }).catch(() => undefined)
   const controllers: string[] = []
   for (const controller of v2.controllers.filter((name) => REQUIRED_CONTROLLERS.includes(name))) {
-    // The one above first: a group has only what its parent hands down.
+    // The parent first: a cgroup only has controllers that its parent delegates.
     const isDelegated =
       (await delegateController(dirname(v2.dir), controller)) &&
       (await delegateController(v2.dir, controller))
@@ -246,12 +250,14 @@ async function delegateController(dir: string, controller: string): Promise<bool
     await writeFile(join(dir, 'cgroup.subtree_control'), `+${controller}`)
     return true
   } catch {
-    // EBUSY: processes sit in this very group; ENOENT: the hierarchy is another one.
+    // EBUSY: the cgroup itself contains processes. ENOENT: it is another hierarchy.
     return false
   }
 }
 
-/** A v1 group without cores or memory nodes takes no process: it gets those of its parent. */
+/**
+ * Copies the cores and memory nodes of the parent: a v1 cgroup without them accepts no processes.
+ */
 async function inheritCpuset(dir: string): Promise<void> {
   for (const name of ['cpuset.cpus', 'cpuset.mems']) {
     try {
@@ -259,15 +265,15 @@ async function inheritCpuset(dir: string): Promise<void> {
       if (value === '') await writeFile(join(dir, name), await readFile(join(dirname(dir), name)))
       await writeFile(join(dir, 'cgroup.clone_children'), '1')
     } catch {
-      // A machine that does not let us leaves tasks on all cores; the start says so.
+      // If this is not permitted, tasks may use all cores; the start reports an error.
     }
   }
 }
 
-/** How long what is in a left group may take to disappear after SIGKILL. */
+/** Timeout for processes of a remaining cgroup to disappear after SIGKILL. */
 const KILL_CGROUP_TIMEOUT_MS = 5_000
 
-/** Stands for a process of which nothing is known: only the group is killed. */
+/** Placeholder for an unknown process: only the cgroup is killed. */
 const NO_PROCESS = {
   shimPid: 0,
   shimStartTime: 0,
@@ -277,7 +283,7 @@ const NO_PROCESS = {
   taskStartTime: 0,
 } as const
 
-/** Ends whatever is in the groups that are left, and removes them. */
+/** Kills all processes in remaining cgroups, and removes the cgroups. */
 export async function killAndRemoveCgroups(
   launcher: Launcher,
   layout: CgroupLayout,
@@ -291,7 +297,7 @@ export async function killAndRemoveCgroups(
   if (paths.length > 0) await launcher.request('removeCgroups', { paths })
 }
 
-/** The groups with such names, in all hierarchies. */
+/** Returns the paths of cgroups with matching names in all hierarchies. */
 export async function findCgroups(
   layout: CgroupLayout,
   matches: (name: string) => boolean,
@@ -299,7 +305,7 @@ export async function findCgroups(
   const dirs = new Set([layout.v2?.dir ?? [], Object.values(layout.v1)].flat())
   const paths: string[] = []
   for (const dir of dirs) {
-    // A hierarchy in which nothing was ever made has no directory of ours.
+    // The hierarchy has no cgroups of this agent.
     const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
     const matching = entries.filter((entry) => entry.isDirectory() && matches(entry.name))
     paths.push(...matching.map(({ name }) => join(dir, name)))

@@ -27,7 +27,7 @@ async function leave(watch: ExitWatcher, id: string, code: number): Promise<void
   await rename(`${watch.pathOf(id)}.tmp`, watch.pathOf(id))
 }
 
-test('exits: a record that appears is told to everybody who waits for it', async (t) => {
+test('exits: a new record resolves all its waiters', async (t) => {
   const watch = await open(t)
   const { signal } = new AbortController()
   const waiting = [1, 2].map(() => watch.wait('a', alive, signal))
@@ -41,13 +41,13 @@ test('exits: a record that appears is told to everybody who waits for it', async
   assert.equal((await other)?.code, 8)
 })
 
-test('exits: a record that is there already is told at once', async (t) => {
+test('exits: an existing record resolves immediately', async (t) => {
   const watch = await open(t)
   await leave(watch, 'a', 3)
   assert.equal((await watch.wait('a', dead, new AbortController().signal))?.code, 3)
 })
 
-test('exits: a supervisor that is gone without one is told as that', async (t) => {
+test('exits: a supervisor that ended without a record resolves as lost', async (t) => {
   const watch = await open(t)
   assert.equal(await watch.wait('a', dead, new AbortController().signal), undefined)
 })
@@ -69,7 +69,7 @@ test('exits: half a record is none', async (t) => {
   assert.equal(await watch.wait('a', dead, new AbortController().signal), undefined)
 })
 
-test('exits: those that nobody will ask for are removed, and nothing is when there are none', async (t) => {
+test('exits: records of unknown tasks are removed', async (t) => {
   const watch = await open(t)
   await leave(watch, 'wanted', 1)
   await leave(watch, 'left', 2)

@@ -63,7 +63,7 @@ test('launcher: one that dies fails what was asked, and the next question starts
   assert.equal(new Set(begun).size, 2)
 })
 
-test('launcher: one that says nothing is ended, and that is told', async (t) => {
+test('launcher: a silent launcher is killed and reported', async (t) => {
   const { launcher } = await scripted(t, `${READY}; while :; do read a || exit 0; done`)
   await assert.rejects(launcher.request('sleep', {}, 50), {
     kind: 'launcher',
@@ -71,7 +71,7 @@ test('launcher: one that says nothing is ended, and that is told', async (t) => 
   })
 })
 
-test('launcher: a program that is none says so each time it is asked', async (t) => {
+test('launcher: an invalid program fails every request', async (t) => {
   const dir = await temporaryDirectory(t)
   const launcher = new Launcher({ program: join(dir, 'missing'), clock: systemClock })
   for (let n = 0; n < 2; n += 1) {

@@ -165,7 +165,7 @@ function ownTests(): void {
     await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
   })
 
-  test('exec: a node says what isolation it has, after a trial task', async (t) => {
+  test('exec: a node reports its isolation after a trial task', async (t) => {
     const { bench } = await openBench(t, 'exec')
     const { attributes, healthy } = await bench.driver.fingerprint()
     assert.equal(healthy, true)
@@ -278,7 +278,7 @@ function ownTests(): void {
     assert.ok((await groupsWhere([])).filter((one) => one === group).length > 1)
   })
 
-  test('exec: a capability that is asked for and allowed is had', async (t) => {
+  test('exec: a requested and allowed capability is granted', async (t) => {
     const { bench } = await openBench(t, 'exec')
     const launch = bench.script('grep CapEff /proc/self/status')
     const config = { ...launch.config, cap_add: ['NET_BIND_SERVICE'] }
@@ -331,7 +331,7 @@ function ownTests(): void {
   })
 
   for (const kind of ['raw_exec', 'exec'] as const) {
-    test(`${kind}: a task that no record tells of is ended by a sweep, one that is known is not`, async (t) => {
+    test(`${kind}: a task without a record is killed as an orphan, a known one is not`, async (t) => {
       const { bench, stateDir } = await openBench(t, kind)
       const script = '(setsid sleep 1000 &); echo on; sleep 1000'
       const [kept, lost] = [bench.script(script), bench.script(script)]

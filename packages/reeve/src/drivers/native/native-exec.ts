@@ -14,18 +14,18 @@ import { parseJsonObject, stringField, type LauncherResponse } from './launcher.
 import type { HandleRecord } from './supervisor-records.ts'
 import type { TaskSpec } from './task-spec.ts'
 
-/** How long a command may take to begin. */
+/** Timeout for the start of a command. */
 const START_TIMEOUT_MS = 10_000
 
 interface NativeExecOptions {
   readonly program: string
   readonly record: HandleRecord
-  /** As the task itself was started. */
+  /** The spec with which the task was started. */
   readonly spec: TaskSpec
   readonly clock: Clock
 }
 
-/** native/PROTOCOL.md, section 5: a command in the world of a task. */
+/** A command in the namespaces of a task (native/PROTOCOL.md, section 5). */
 export async function execInTask(
   request: ExecRequest,
   { program, record, spec, clock }: NativeExecOptions,
@@ -36,7 +36,7 @@ export async function execInTask(
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
-  // The list above makes these three: written to, written to, read from.
+  // Proof: `stdio` above creates two writable streams and a readable one.
   const [control, specFile, records] = child.stdio.slice(3) as [Writable, Writable, Readable]
   for (const stream of [control, specFile, records]) stream.on('error', () => undefined)
   const execReport = new ExecReport(records)
@@ -106,17 +106,17 @@ function buildExecSpec(
   }
 }
 
-/** Without the keys that have no value: the helper knows its own defaults. */
+/** Omits keys without values, for which the helper has defaults. */
 function withoutUndefined(
   values: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }
 
-/** What the helper writes about a session: that it began or why not, then how it ended. */
+/** Messages of the helper about a session: whether it started, and its exit. */
 class ExecReport {
   readonly started: Promise<void>
-  /** Undefined when it ended without a word. */
+  /** Undefined if it ended without a message. */
   readonly status: Promise<number | undefined>
   readonly #started = Promise.withResolvers<void>()
   readonly #exitStatus = Promise.withResolvers<number | undefined>()

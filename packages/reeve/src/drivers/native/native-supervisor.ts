@@ -6,7 +6,7 @@ import { isMissing, sleep, type Recovery, type TaskHandle } from '../../agent/in
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { signalProcess } from '../proc/process-tree.ts'
-import { isAlive, mayBeAlive, readProcess, type ProcessId } from '../proc/processes.ts'
+import { isAlive, mayBeAlive, readBootId, readProcess, type ProcessId } from '../proc/processes.ts'
 import {
   type CgroupLayout,
   type CgroupMount,
@@ -23,8 +23,6 @@ import { readExitRecord, readHandleRecord, type HandleRecord } from './superviso
 import { SharedCores } from './shared-cores.ts'
 import { oomScoreAdjOf, buildTaskSpec, type TaskSpecInput, type TaskSpec } from './task-spec.ts'
 
-const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
-
 /** How long the launcher of the previous agent may continue with its requests. */
 const LAUNCHER_EXIT_TIMEOUT_MS = 10_000
 
@@ -35,7 +33,7 @@ const POLL_INTERVAL_MS = 20
 /** Window in which further moves between cgroups are cheap; after 50 ms none is. */
 const CHEAP_MOVE_WINDOW_MS = 20
 
-export interface NativeSupervisorOptions {
+interface NativeSupervisorOptions {
   /** The helper's program file. */
   readonly program: string
   /** Directory for the records of exits and of the launcher, kept across restarts. */
@@ -133,7 +131,7 @@ export class NativeSupervisor {
   }
 
   async recover(handle: TaskHandle): Promise<Recovery> {
-    const bootId = (await readFile(BOOT_ID_FILE, 'utf8')).trim()
+    const bootId = await readBootId()
     if (handle.bootId !== bootId) return { kind: 'lost', reason: 'the machine was restarted' }
     await this.#exitWatcher.open()
     const record = (await readHandleRecord(handlePath(handle))) ?? (await this.#cancelStart(handle))

@@ -1,4 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
+import { NEVER, UNKNOWN_STATUS } from '../proc/processes.ts'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -26,9 +27,6 @@ const DEFAULT_SIGNAL = 'SIGINT'
 
 /** How long processes may take to disappear after SIGKILL. */
 const KILL_TIMEOUT_MS = 10_000
-
-/** Exit code of a task whose status is unknown; no program can return it. */
-const UNKNOWN_STATUS = -1
 
 interface NativeTaskOptions {
   readonly handle: TaskHandle
@@ -145,8 +143,6 @@ export class NativeTask implements RunningTask {
   }
 }
 
-const NEVER = new Promise<never>(() => undefined)
-
 function exitOf(record: ExitRecord): TaskExit {
   const { code, signal, isOomKilled, survivors, atMs } = record
   const message = survivors === 0 ? '' : `${survivors} processes of the task survived SIGKILL`
@@ -181,7 +177,7 @@ export async function removeCgroups(launcher: Launcher, record: HandleRecord): P
 const NS_PER_US = 1_000
 const NS_PER_TICK = 10_000_000
 
-/** All files that tell something, of both versions; a group has those of its controllers. */
+/** Statistics files of both cgroup versions; a cgroup has those of its controllers. */
 const COUNTER_FILES = [
   'cpu.stat',
   'cpuacct.usage',
@@ -196,10 +192,10 @@ const COUNTER_FILES = [
   'cgroup.procs',
 ] as const
 
-/** The text of each file that is there, whichever group has it; v1 `cpu.stat` apart. */
+/** Contents of the existing files of all cgroups; `cpu.stat` of v1 is separate. */
 type Counters = Readonly<Partial<Record<(typeof COUNTER_FILES)[number] | 'throttling', string>>>
 
-/** Undefined when the groups are gone. */
+/** Returns undefined if the cgroups are gone. */
 async function readCgroupUsage(
   groups: readonly string[],
   atMs: number,
@@ -212,7 +208,7 @@ async function readCgroupUsage(
   const counters: Partial<Record<(typeof COUNTER_FILES)[number] | 'throttling', string>> = {}
   for (const [file, text] of pairs) {
     if (text === undefined) continue
-    // v1 tells of throttling alone under the same name, v2 of everything.
+    // In v1 the file only contains throttling, in v2 all CPU statistics.
     if (file === 'cpu.stat' && !text.includes('usage_usec')) counters.throttling = text
     else counters[file] = text
   }
@@ -271,7 +267,7 @@ function parseCounter(text: string | undefined): number | undefined {
   return match === null ? undefined : Number(match[1])
 }
 
-/** Looks up `name number` in a file of such lines. */
+/** Returns the number after a name in a file with `name number` lines. */
 function parseCounterLines(text: string | undefined): (name: string) => number | undefined {
   const found = new Map(
     (text ?? '').split('\n').map((line) => {

@@ -69,7 +69,7 @@ test('shared cores: with version 1 processes are moved into one group', async (t
   assert.equal(await read('cpuset.cpus'), '0-3')
 })
 
-test('shared cores: a change that fails is told, and the next one is applied', async (t) => {
+test('shared cores: a failed change is reported, and the next one is applied', async (t) => {
   const layout = await version2(t)
   const cores = new SharedCores('owner', () => Promise.resolve(layout))
   const task = await aTask(layout.dir, 'a')

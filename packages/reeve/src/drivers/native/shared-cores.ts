@@ -4,7 +4,7 @@ import { errorCode } from '../../agent/index.ts'
 import type { CgroupLayout } from './cgroup.ts'
 import type { HandleRecord } from './supervisor-records.ts'
 
-/** Passes over the processes of a task, which may fork while they are moved. */
+/** Number of passes over the processes of a task, which may fork while they are moved. */
 const MOVE_PASSES_MAX = 5
 
 /**

@@ -2,7 +2,7 @@ import type { HostUser, TaskLaunch } from '../../agent/index.ts'
 import { extraHostLines, hostsFileContent, resolvConfContent } from '../resolver-files.ts'
 import type { CgroupSpec } from './cgroup.ts'
 
-/** native/PROTOCOL.md, section 2: what the helper is told about a task. */
+/** Specification of a task for the helper (native/PROTOCOL.md, section 2). */
 export interface TaskSpec extends CgroupSpec {
   readonly v: 1
   readonly id: string
@@ -14,7 +14,7 @@ export interface TaskSpec extends CgroupSpec {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
   readonly user: string
-  /** The supplementary groups; absent: those that the account files of the machine say. */
+  /** Supplementary groups; undefined: those in the account files of the host. */
   readonly groups?: readonly number[]
   readonly denyUsers?: readonly string[]
   readonly caps?: readonly string[]
@@ -40,7 +40,7 @@ interface IsolateSpec {
   readonly entries: readonly RootfsEntry[]
 }
 
-/** What the driver decides; the rest of a spec is the runtime's. */
+/** The part of a spec that drivers set. */
 export type TaskSpecInput = Omit<
   TaskSpec,
   'v' | 'id' | 'name' | 'exitFile' | 'handleFile' | 'logs'
@@ -74,8 +74,9 @@ export function buildTaskSpec(
 }
 
 /**
- * The OOM score of a task: tasks do not inherit the protection that an agent has from its systemd
- * unit, and are never less protected than an agent without one. Undefined: that of the agent.
+ * OOM score adjustment of a task: tasks do not inherit the protection that an agent has from its
+ * systemd unit, and are never less protected than tasks of an agent without one. Undefined: that of
+ * the agent.
  */
 export function oomScoreAdjOf(
   requested: number | undefined,
@@ -84,10 +85,10 @@ export function oomScoreAdjOf(
   return requested ?? (agentScore < 0 ? 0 : undefined)
 }
 
-/** native/PROTOCOL.md, section 4. */
+/** An entry of the root file system (native/PROTOCOL.md, section 4). */
 type RootfsEntry = Readonly<Record<string, unknown>> & { readonly kind: string }
 
-/** Texts of the machine that go into files of the task. */
+/** Contents of host files from which files of the task are generated. */
 export interface HostFiles {
   readonly hostname: string
   readonly hosts: string
@@ -98,17 +99,20 @@ interface RootfsInput {
   readonly launch: TaskLaunch
   readonly user: HostUser
   readonly hostFiles: HostFiles
-  /** What operators show tasks in place of the usual parts of the machine: host path to path. */
+  /**
+   * Host paths that the operator configured instead of the default ones: host path to path in the
+   * root.
+   */
   readonly chrootEnv: Readonly<Record<string, string>> | undefined
 }
 
 const FILE_MODE = 0o644
 const GENERATED_FILE_CHARS_MAX = 60 * 1024
 
-/** Programs and libraries: as the machine has them, which may be links into `/usr`. */
+/** Directories of programs and libraries, which may be links into `/usr`. */
 const MIRRORED_DIRS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-/** Never all of `/etc`: it holds what is not the task's business. */
+/** Files in `/etc` that tasks may see; others may be confidential. */
 const ETC_PATHS = [
   '/etc/alternatives',
   '/etc/ld.so.cache',
@@ -122,9 +126,9 @@ const ETC_PATHS = [
 ]
 
 /**
- * The certificates that TLS clients trust and the settings of OpenSSL, where distributions keep
- * them, with the targets of their links. Only these parts: private keys lie beside them, such as
- * `/etc/ssl/private`, `/etc/pki/tls/private` and `/etc/pki/nssdb`.
+ * Trusted certificates and OpenSSL settings in the locations of the distributions, with the targets
+ * of links. Private keys are in the same directories (`/etc/ssl/private`, `/etc/pki/tls/private`,
+ * `/etc/pki/nssdb`), so only these parts are mounted.
  */
 const TLS_PATHS = [
   '/etc/ssl/certs',
@@ -144,7 +148,7 @@ const TLS_PATHS = [
   '/var/lib/ca-certificates',
 ]
 
-/** The root of an isolated task, part by part. */
+/** Returns the entries of the root file system of an isolated task. */
 export function rootfsEntries(input: RootfsInput): readonly RootfsEntry[] {
   const { launch, chrootEnv } = input
   const { taskDir, allocDir, localDir, secretsDir, mounts } = launch
@@ -167,7 +171,7 @@ export function rootfsEntries(input: RootfsInput): readonly RootfsEntry[] {
     { kind: 'bind', from: `${taskDir}/tmp`, to: '/tmp' },
     { kind: 'bind', from: localDir, to: '/local' },
     { kind: 'bind', from: allocDir, to: '/alloc' },
-    // What the task has said cannot be unsaid.
+    // Read-only: tasks must not change their logs.
     { kind: 'bind', from: `${allocDir}/logs`, to: '/alloc/logs', readOnly: true },
     { kind: 'bind', from: secretsDir, to: '/secrets', noExec: true },
     ...mounts.map(({ hostPath, taskPath, readOnly, propagation }) => {
@@ -207,7 +211,7 @@ export function effectiveHostname(launch: TaskLaunch, hostFiles: HostFiles): str
   return launch.network.hostname === '' ? hostFiles.hostname : launch.network.hostname
 }
 
-/** `uid:gid` is no name that a list of accounts can hold. */
+/** Returns a name for `/etc/passwd`. A user in the form `uid:gid` has none on the host. */
 function accountName({ name, uid }: HostUser): string {
   return /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/.test(name) ? name : `user${uid}`
 }

@@ -92,7 +92,7 @@ test('the table of processes has this one once, and scans are shared', async () 
   assert.equal(first.find((one) => one.pid === pid)?.parentPid, ppid)
 })
 
-test('a process with another start time is somebody else and is not signalled', () => {
+test('a process with another start time is a different one and is not signalled', () => {
   const own = readProcess(pid)
   assert.ok(own !== undefined)
   assert.equal(isAlive(own), true)

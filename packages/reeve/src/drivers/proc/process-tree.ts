@@ -18,7 +18,7 @@ import {
   type ProcessTable,
 } from './processes.ts'
 
-/** How long processes may take to disappear after SIGKILL before they count as unkillable. */
+/** Timeout for processes to disappear after SIGKILL before they count as unkillable. */
 const KILL_TIMEOUT_MS = 10_000
 const POLL_INTERVAL_MIN_MS = 5
 const POLL_INTERVAL_MAX_MS = 200
@@ -26,9 +26,8 @@ const POLL_INTERVAL_MAX_MS = 200
 interface ProcessTreeOptions {
   readonly shim: ProcessId
   /**
-   * Whether the shim was alive a moment ago, so that its number still names its session. After a
-   * longer absence the number may belong to strangers, and only the environment tells whose a
-   * process is.
+   * Whether the shim was just alive, so that its PID still identifies its session. Later the PID
+   * may be reused, and only environment variables identify the processes of a task.
    */
   readonly isSessionIdValid: boolean
   readonly handle: Pick<TaskHandle, 'allocationId' | 'task'>
@@ -36,7 +35,7 @@ interface ProcessTreeOptions {
   readonly clock: Clock
 }
 
-/** All processes of one task, however they are related to it. The shim is not one of them. */
+/** All processes of one task, except the shim. */
 export class ProcessTree {
   readonly #options: ProcessTreeOptions
   readonly #environmentKeys: readonly Buffer[]
@@ -50,7 +49,7 @@ export class ProcessTree {
     ]
   }
 
-  /** Those that have not ended. */
+  /** Returns the processes that have not ended. */
   async findProcesses(): Promise<readonly ProcessInfo[]> {
     const { shim, table, isSessionIdValid } = this.#options
     const processes = (await table.scan()).filter(
@@ -59,8 +58,8 @@ export class ProcessTree {
     const descendants = descendantPids(processes, shim, isSessionIdValid)
     return processes.filter((candidate) => {
       if (candidate.pid === shim.pid) return false
-      // A process that left its session and lost its parent still has the environment it was
-      // started with.
+      // A process that left its session and lost its parent still has the initial environment of
+      // the task.
       return (
         descendants.has(candidate.pid) ||
         (candidate.startTime >= shim.startTime && this.#hasTaskEnvironment(candidate.pid))
@@ -69,8 +68,8 @@ export class ProcessTree {
   }
 
   /**
-   * Sends a signal to the processes that a terminal would send it to: the group in which the task
-   * was started, and the task's own if it made one.
+   * Sends a signal to the processes that a terminal would signal: the process group of the start,
+   * and the task's own if it created one.
    */
   async signalGroup(task: ProcessId | undefined, signal: number): Promise<void> {
     const groups = new Set([this.#options.shim.pid, task?.pid])
@@ -80,9 +79,7 @@ export class ProcessTree {
     }
   }
 
-  /**
-   * Ends them all by force and sees that they are gone. Fault `task-unkillable` when some are not.
-   */
+  /** Kills all processes and waits until they are gone. Fault `task-unkillable` if some remain. */
   async killAll(): Promise<void> {
     const { clock } = this.#options
     const deadlineMs = clock.monotonicMs() + KILL_TIMEOUT_MS
@@ -110,7 +107,7 @@ export class ProcessTree {
 
 const NUL = Buffer.from([0])
 
-/** The descendants of the shim, and whoever shares its session with theirs. */
+/** The descendants of the shim, and all processes in their sessions. */
 export function descendantPids(
   processes: readonly ProcessInfo[],
   shim: ProcessId,
@@ -135,7 +132,7 @@ export function descendantPids(
   return found
 }
 
-/** Signals exactly this process, not one that got its number later. False when it is gone. */
+/** Signals this process, but not a later one with the same PID. False if it is gone. */
 export function signalProcess(processId: ProcessId, signal: number): boolean {
   if (!isAlive(processId)) return false
   try {
@@ -146,12 +143,12 @@ export function signalProcess(processId: ProcessId, signal: number): boolean {
   }
 }
 
-/** The kernel tells processor time in hundredths of a second, whatever it counts in itself. */
+/** The kernel reports CPU time in 1/100 s, whatever its internal tick rate is. */
 const NS_PER_TICK = 10_000_000
 
 const BYTES_PER_KB = 1024
 
-/** What some processes use together, as far as `/proc` tells. Undefined when none is left. */
+/** Returns the total usage of processes according to `/proc`. Undefined if none is left. */
 export function usageOfProcesses(
   members: readonly ProcessInfo[],
   atMs: number,
@@ -185,7 +182,7 @@ interface ProcessUsage {
   readonly swapKb: number
 }
 
-/** Children that a process has waited for count with it: they are in no list any more. */
+/** Includes ended children that the process has waited for. */
 function processUsage(stat: string, status: string): ProcessUsage {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = (index: number): number => Number(fields[index] ?? 0) || 0

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { errorCode } from '../../agent/index.ts'
 
-/** One process, told from a later one with the same number by when it began. */
+/** A process; its start time distinguishes it from a later one with the same PID. */
 export interface ProcessId {
   readonly pid: number
-  /** Clock ticks since the boot. */
+  /** Start time in clock ticks since the boot. */
   readonly startTime: number
 }
 
@@ -12,13 +13,13 @@ export interface ProcessInfo extends ProcessId {
   readonly parentPid: number
   readonly processGroup: number
   readonly sessionId: number
-  /** It has ended and only waits for its parent to notice. */
+  /** True for a zombie. */
   readonly isZombie: boolean
 }
 
 /**
- * One line of `/proc/<pid>/stat`. The name in it may hold anything, so the fields are counted from
- * its end.
+ * Parses `/proc/<pid>/stat`. The process name may contain any characters, so fields are counted
+ * from the end.
  */
 export function parseStat(line: string): ProcessInfo | undefined {
   const open = line.indexOf('(')
@@ -49,7 +50,7 @@ export function parseStat(line: string): ProcessInfo | undefined {
   return isComplete && info.pid > 0 ? info : undefined
 }
 
-/** Undefined when there is no such process. */
+/** Returns undefined if the process does not exist. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   const line = readProcFile(pid, 'stat')
   return line === undefined ? undefined : parseStat(line.toString('latin1'))
@@ -61,9 +62,9 @@ export function isAlive(processId: ProcessId): boolean {
 }
 
 /**
- * Whether somebody who must not take a living process for a dead one should wait: true too when it
- * cannot be told, because the agent may open no further file. Asking by a signal needs none; it
- * does not tell a later process of the same number apart, so never send one for this answer.
+ * Reports whether a process may still exist: also true if that cannot be determined because the
+ * agent has no free file descriptors. The fallback sends signal 0, which cannot detect a reused
+ * PID, so the result must not be used to send signals.
  */
 export function mayBeAlive(processId: ProcessId): boolean {
   try {
@@ -74,7 +75,7 @@ export function mayBeAlive(processId: ProcessId): boolean {
   }
 }
 
-/** The agent or the machine has no more files or memory for this just now; later it may. */
+/** Error codes for a temporary lack of file descriptors or memory. */
 export function isOutOfResources(thrown: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(thrown) ?? '')
 }
@@ -88,24 +89,24 @@ function acceptsSignal(pid: number): boolean {
 }
 
 /**
- * A file of a process; undefined when the process is gone or may not be looked into. Never waits
- * for a disk.
+ * Reads a file of a process; undefined if the process is gone or access is denied. Never waits for
+ * a disk.
  */
 export function readProcFile(pid: number, name: ProcFileName): Buffer | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`)
   } catch {
-    // ENOENT, ESRCH: it ended. EACCES: it is not one of ours.
+    // ENOENT, ESRCH: the process has ended. EACCES: it belongs to another user.
     return undefined
   }
 }
 
 type ProcFileName = 'stat' | 'status' | 'environ' | 'cmdline' | 'cgroup'
 
-/** Processes read before other work gets its turn. */
+/** Number of processes that are read before the scan yields to the event loop. */
 const PROCESSES_PER_SLICE = 128
 
-/** Every process of the machine. Whoever asks while a scan runs shares the next one. */
+/** Lists all processes of the host. Calls during a scan share the next one. */
 export class ProcessTable {
   #next: Promise<readonly ProcessInfo[]> | undefined
   #running: Promise<unknown> = Promise.resolve()
@@ -136,3 +137,16 @@ async function scanAllProcesses(): Promise<readonly ProcessInfo[]> {
   }
   return found
 }
+
+const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
+
+/** Returns the boot ID of the host, which identifies processes of earlier boots as gone. */
+export async function readBootId(): Promise<string> {
+  return (await readFile(BOOT_ID_FILE, 'utf8')).trim()
+}
+
+/** Exit code of a task whose status is unknown; no program can return it. */
+export const UNKNOWN_STATUS = -1
+
+/** Exit of a detached task, which never settles. */
+export const NEVER = new Promise<never>(() => undefined)

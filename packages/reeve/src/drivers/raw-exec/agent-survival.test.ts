@@ -141,7 +141,7 @@ test('a killed agent loses no task, no exit code and no log', async (t) => {
   await agent.stop()
 })
 
-test('an agent that was stopped and started again goes on watching the same process', async (t) => {
+test('a restarted agent continues to watch the same process', async (t) => {
   const place = await Place.open(t)
   const server = new FakeServer()
   const go = join(place.dir, 'go')
@@ -206,7 +206,7 @@ const unstartable = [
   },
 ]
 for (const c of unstartable) {
-  test(`${c.name} is told as what it is, and fails the allocation`, async (t) => {
+  test(`${c.name} is reported as such and fails the allocation`, async (t) => {
     const place = await Place.open(t)
     const server = new FakeServer()
     const task = aTask({ Name: 'work', Driver: 'raw_exec', ...c.task })

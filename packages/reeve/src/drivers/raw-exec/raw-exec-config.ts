@@ -5,18 +5,18 @@ import { ALLOCATION_ENV_KEY, errorCode, TASK_ENV_KEY } from '../../agent/index.t
 import { matchGlob } from '@reeve/kit/glob.ts'
 import { type ConfigFieldDocs, ConfigReader } from '../config-reader.ts'
 
-/** The settings of `raw_exec`. */
+/** Parsed `config` of a task. */
 interface RawExecConfig {
   readonly command: string
   readonly args: readonly string[]
-  /** Undefined: the task's own directory. */
+  /** Undefined for the task directory. */
   readonly workDir: string | undefined
   readonly oomScoreAdj: number | undefined
-  /** Names of variables that the task does not get; `*` stands for anything. */
+  /** Names of environment variables to remove; `*` matches any characters. */
   readonly deniedVariables: readonly string[]
 }
 
-/** What `config` of a program without isolation may have. */
+/** Types and documentation of the fields of `config`. */
 export const RAW_EXEC_SETTINGS = {
   command: [
     'string',
@@ -31,7 +31,7 @@ export const RAW_EXEC_SETTINGS = {
   ],
 } as const satisfies ConfigFieldDocs
 
-/** Reads a task's `Config`. Fault `task-config` names the field; a misspelt one is not ignored. */
+/** Parses the `Config` of a task. Fault `task-config` names an invalid or unknown field. */
 export function readRawExecConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
   const reader = new ConfigReader(config, {
     owner: 'raw_exec',
@@ -46,7 +46,10 @@ export function readRawExecConfig(config: Readonly<Record<string, unknown>>): Ra
   }
 }
 
-/** The environment without what the task denies itself; not without what finds its processes. */
+/**
+ * Returns the environment without denied variables, except those that identify the processes of the
+ * task.
+ */
 export function withoutDeniedVariables(
   env: Readonly<Record<string, string>>,
   denied: readonly string[],
@@ -59,15 +62,15 @@ export function withoutDeniedVariables(
 }
 
 interface CommandLookup {
-  /** Relative commands are files of the task. */
+  /** Directory of the task, for relative commands. */
   readonly taskDir: string
-  /** The task's own search path; the agent's is not consulted. */
+  /** `PATH` of the task; that of the agent is not used. */
   readonly path: string
 }
 
 /**
- * The program file of a command. Looked for before anything is started, so that a misspelt command
- * is said to be just that. Fault `task-unstartable` when it is missing or no program.
+ * Finds the program of a command before the start, so that a misspelt command gets a clear error.
+ * Fault `task-unstartable` if it is missing or not executable.
  */
 export async function findCommand(command: string, lookup: CommandLookup): Promise<string> {
   if (command.includes('/')) {
@@ -91,7 +94,7 @@ async function executableProblem(file: string): Promise<string | undefined> {
   try {
     const stats = await stat(file)
     if (!stats.isFile()) return 'is not a file'
-    // root passes the access check of a file that nobody may execute.
+    // The access check always succeeds for root, even if the file is not executable.
     if ((stats.mode & 0o111) === 0) return 'is not executable'
     await access(file, constants.X_OK)
     return undefined

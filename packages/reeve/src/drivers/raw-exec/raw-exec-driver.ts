@@ -15,15 +15,15 @@ import type { NativeCapabilities, NativeSupervisor } from '../native/native-supe
 import { readRawExecConfig, withoutDeniedVariables } from './raw-exec-config.ts'
 import { ShellFallbackDriver, resolveWorkDirectory } from './shell-driver.ts'
 
-export interface RawExecDriverOptions {
+interface RawExecDriverOptions {
   readonly clock: Clock
-  /** Absent: this machine has none. */
+  /** Undefined if the host has none. */
   readonly helper?: NativeSupervisor
 }
 
 /**
- * Runs a program of the machine as it is, without isolation: under the native helper where that
- * runs, else under a shell. Each start is found again by the one that made it.
+ * Runs programs of the host without isolation: with the native helper if it is available, otherwise
+ * with a shell. Each start is recovered by the implementation that made it.
  */
 export class RawExecDriver implements OrphanKillingDriver {
   readonly name = 'raw_exec'
@@ -63,7 +63,7 @@ export class RawExecDriver implements OrphanKillingDriver {
     const { taskDir, handle, resources, network } = launch
     const started = this.#helper.start({
       launch,
-      // A path is one of the task's own directory, wherever it works.
+      // Relative paths are below the task directory, whatever the working directory is.
       command: command.includes('/') ? resolve(taskDir, command) : command,
       args: config.args,
       env: withoutDeniedVariables(launch.env, config.deniedVariables),
@@ -82,7 +82,7 @@ export class RawExecDriver implements OrphanKillingDriver {
     })
     return await started.catch((thrown: unknown) => {
       if (!(thrown instanceof Fault)) throw thrown
-      // The author of a job wrote the path as one of the task, and need not know where that is.
+      // Job authors write paths relative to the task and need not know the host path.
       const message = thrown.message.replaceAll(`${taskDir}/`, '')
       throw new Fault(thrown.kind, message, { cause: thrown })
     })
@@ -98,7 +98,7 @@ export class RawExecDriver implements OrphanKillingDriver {
     await this.#helper?.killOrphans(known)
   }
 
-  /** Undefined where the helper does not run: tasks run all the same. */
+  /** Undefined if the helper is not available; tasks then run with a shell. */
   async #capabilities(): Promise<NativeCapabilities | undefined> {
     return this.#helper?.capabilities().catch(() => undefined)
   }

@@ -306,7 +306,7 @@ test('raw_exec: a polite signal reaches the whole group', async (t) => {
   assert.equal(await bench.output(), '')
 })
 
-test('raw_exec: a task that made a session of its own is asked politely too', async (t) => {
+test('raw_exec: a task in its own session gets the stop signal too', async (t) => {
   const bench = await Bench.open(t)
   const script = 'trap "exit 43" TERM; echo $$ >main; while :; do sleep 0.01; done'
   const task = await bench.start(bench.launch('setsid', ['sh', '-c', script]))
@@ -324,7 +324,7 @@ for (const signal of ['', 'SIGNONSENSE'])
     assert.equal((await task.exited).exitCode, 42)
   })
 
-test('raw_exec: a signal goes to the task and to nobody else', async (t) => {
+test('raw_exec: a signal is sent to the task only', async (t) => {
   const bench = await Bench.open(t)
   const task = await bench.sh(`
     sh -c 'trap "echo child heard" HUP; echo $$ >child; while :; do sleep 0.01; done' &
@@ -400,7 +400,7 @@ const unstartable: readonly {
   },
 ]
 for (const c of unstartable) {
-  test(`raw_exec: ${c.name} cannot be started, and it says why`, async (t) => {
+  test(`raw_exec: ${c.name} cannot be started, and the error has the reason`, async (t) => {
     const bench = await Bench.open(t)
     await writeFile(join(bench.dir, 'plain'), 'text', { mode: 0o644 })
     await writeFile(join(bench.dir, 'script'), '#!/no/such/interpreter\n', { mode: 0o755 })
@@ -418,7 +418,7 @@ test('raw_exec: a link in place of a log file is not followed', async (t) => {
   assert.equal(await readFile(join(bench.dir, 'precious'), 'utf8'), 'keep')
 })
 
-test('raw_exec: runs as the user it is asked to, without further groups', onlyRoot, async (t) => {
+test('raw_exec: runs as the requested user, without supplementary groups', onlyRoot, async (t) => {
   const bench = await Bench.open(t)
   const task = await bench.sh('id -u; id -G; echo reopened >/dev/stderr', { user: '65534:65534' })
   assert.equal((await task.exited).exitCode, 0)

@@ -21,7 +21,13 @@ import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { listLogNumbers, openLogFile } from '../rotating-log.ts'
 import { findCommand, readRawExecConfig, withoutDeniedVariables } from './raw-exec-config.ts'
 import { ProcessTree } from '../proc/process-tree.ts'
-import { isAlive, ProcessTable, readProcFile, type ProcessId } from '../proc/processes.ts'
+import {
+  isAlive,
+  ProcessTable,
+  readBootId,
+  readProcFile,
+  type ProcessId,
+} from '../proc/processes.ts'
 import {
   type LaunchRecord,
   loadLaunchRecord,
@@ -36,8 +42,6 @@ import { buildShimCall, isShimCommandLine, SHELL, ShimRecords } from './shim.ts'
 const START_TIMEOUT_MS = 10_000
 const START_POLL_INTERVAL_MIN_MS = 1
 const START_POLL_INTERVAL_MAX_MS = 50
-
-const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 
 /**
  * Fallback without the native helper: no limits, terminals or log rotation. The program runs under
@@ -98,7 +102,7 @@ export class ShellFallbackDriver implements TaskDriver {
   }
 
   async recover(handle: TaskHandle): Promise<Recovery> {
-    const bootId = (await readFile(BOOT_ID_FILE, 'utf8')).trim()
+    const bootId = await readBootId()
     if (handle.bootId !== bootId) return { kind: 'lost', reason: 'the machine was restarted' }
     const records = new ShimRecords(handle.dir)
     const claim = await this.#awaitClaim(records)

@@ -20,7 +20,13 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { ChildExecSession } from '../child-exec-session.ts'
 import { ProcessTree, signalProcess, usageOfProcesses } from '../proc/process-tree.ts'
-import { mayBeAlive, type ProcessId, type ProcessTable } from '../proc/processes.ts'
+import {
+  mayBeAlive,
+  NEVER,
+  UNKNOWN_STATUS,
+  type ProcessId,
+  type ProcessTable,
+} from '../proc/processes.ts'
 import { findCommand } from './raw-exec-config.ts'
 import type { ShellExitRecord, ShimRecords } from './shim.ts'
 
@@ -215,12 +221,6 @@ export class ShellTask implements RunningTask {
   }
 }
 
-/** Exit code of a task whose status is unknown; no program can return it. */
-const UNKNOWN_STATUS = -1
-
-/** Exit of a detached task, which never settles. */
-const NEVER = new Promise<never>(() => undefined)
-
 function watchDirectory(path: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(path, { persistent: false }, onChange)
@@ -246,8 +246,9 @@ interface ShellExecOptions {
 }
 
 /**
- * Runs a command as the task runs, without a terminal: nothing but the native helper can make one.
- * It carries the marks of the task in its environment, so it is ended with it.
+ * Runs a command in the environment of the task, without a terminal, which only the native helper
+ * supports. The command has the identifying environment variables of the task, so it is killed with
+ * the task.
  */
 async function execInShellTask(
   request: ExecRequest,
@@ -282,7 +283,7 @@ async function execInShellTask(
   return promise
 }
 
-/** What a further command beside the task needs to know about how the task was started. */
+/** How the task was started, for further commands in it. */
 export interface LaunchRecord {
   readonly env: Readonly<Record<string, string>>
   readonly taskDir: string
@@ -292,8 +293,8 @@ export interface LaunchRecord {
 }
 
 /**
- * Kept beside the directory of the shim's records and not in it: that belongs to the task's user,
- * who must not be able to say as whom the agent runs commands.
+ * Stored next to the record directory of the shim, not in it: that directory belongs to the task's
+ * user, who must not be able to change the user of commands.
  */
 function launchRecordPath(handle: TaskHandle): string {
   return `${handle.dir}.launch`
@@ -308,7 +309,7 @@ export async function saveLaunchRecord(handle: TaskHandle, launch: LaunchRecord)
   }
 }
 
-/** Undefined when the task was started by an agent that saved none. */
+/** Returns undefined if the task was started by an older agent. */
 export async function loadLaunchRecord(handle: TaskHandle): Promise<LaunchRecord | undefined> {
   try {
     // Written by saveLaunchRecord, in a directory that only the agent's user can write to.

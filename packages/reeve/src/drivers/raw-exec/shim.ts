@@ -35,9 +35,9 @@ echo "$_reeve_code" >"$_reeve_dir/exit"
 exit "$_reeve_code"`
 
 /**
- * The task's own process until it becomes the command. A shell of its own and not a subshell of the
- * shim, in which some shells end without a word when exec fails; here each either goes on or runs
- * the trap.
+ * The process of the task until it executes the command. A separate shell, not a subshell of the
+ * shim: some shells exit subshells silently if exec fails. This one either continues or runs the
+ * trap.
  */
 const TASK_SCRIPT = `_reeve_dir=$1
 shift
@@ -48,9 +48,7 @@ unset PWD OLDPWD SHLVL
 exec "$@" 2>&3 3>&-
 exit 126`
 
-/**
- * True while a process, of which this is the command line, is still one of the two shells above.
- */
+/** Reports whether a command line is that of one of the two shells above. */
 export function isShimCommandLine(cmdline: Buffer): boolean {
   return cmdline.includes(TASK_SCRIPT_ARGUMENT)
 }
@@ -72,8 +70,8 @@ interface ShimCall {
 }
 
 /**
- * A shell drops variables whose names it cannot write and sets some of its own, so those few are
- * handed over by `env`, which is started after the shell is gone.
+ * Shells drop variables with invalid names and set some of their own, so these are passed with
+ * `env` after the shell is gone.
  */
 export function buildShimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
   const unsupportedByShell = Object.entries(env).filter(([name]) => !isPreservedByShell(name))
@@ -110,7 +108,7 @@ function isPreservedByShell(name: string): boolean {
   )
 }
 
-/** What the shim writes; nothing it writes is longer. */
+/** Maximum length of a record. */
 const RECORD_BYTES_MAX = 4096
 
 /** Written instead of the shim's line if the start was cancelled before the shim began. */
@@ -130,10 +128,7 @@ export interface ShellExitRecord {
   readonly atMs: number
 }
 
-/**
- * The files that a shim leaves in its directory (see shim.ts). A task may run as the directory's
- * owner, so they are read with care.
- */
+/** The records of a shim (see shim.ts). The task may own the directory, so they are not trusted. */
 export class ShimRecords {
   readonly dir: string
 
@@ -210,7 +205,7 @@ export class ShimRecords {
     return line === undefined ? undefined : parseStat(line)
   }
 
-  /** The one line of a record; undefined when it is not there or not whole. */
+  /** Returns the line of a record; undefined if it is missing or incomplete. */
   async #readLine(name: string): Promise<string | undefined> {
     const text = await readSmallFile(join(this.dir, name))
     return text?.endsWith('\n') === true ? text.slice(0, -1) : undefined
@@ -220,7 +215,7 @@ export class ShimRecords {
 async function readSmallFile(path: string): Promise<string | undefined> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
   try {
-    // Neither a link nor a pipe in its place may lead the agent elsewhere or make it wait.
+    // Does not follow a link or block on a FIFO in its place.
     const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     try {
       if (!(await file.stat()).isFile()) return undefined

@@ -16,11 +16,11 @@ import type { WorkspaceRight } from '../permissions.ts'
 import { isTerminalStatus, withStatusTime } from '../runs/run-status.ts'
 import { findWorkspaceWith, type VisibleWorkspace } from '../workspaces/find-workspace.ts'
 
-export interface VisibleConfiguration extends VisibleWorkspace {
+interface VisibleConfiguration extends VisibleWorkspace {
   readonly configuration: ConfigurationVersionRow
 }
 
-export interface CreatedConfiguration extends VisibleConfiguration {
+interface CreatedConfiguration extends VisibleConfiguration {
   /** Key in the upload URL. */
   readonly uploadKey: string
 }

@@ -24,7 +24,7 @@ import {
   type Notifier,
 } from './send-notification.ts'
 
-export interface NotificationLoopOptions {
+interface NotificationLoopOptions {
   readonly notifier: Notifier
   readonly log: Pick<Logger, 'warn'>
 }

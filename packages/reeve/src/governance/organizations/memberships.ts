@@ -21,7 +21,7 @@ import {
 } from '../authorization.ts'
 import { isLastOwner, deleteMembershipChanges } from '../cascade.ts'
 
-export interface MembershipSearch {
+interface MembershipSearch {
   readonly organizationName: string
   readonly search?: string | undefined
   readonly status?: OrganizationMembershipRow['status'] | undefined

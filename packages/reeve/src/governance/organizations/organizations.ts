@@ -240,7 +240,7 @@ export async function deleteOrganization(
   return ok(undefined)
 }
 
-export interface OrganizationSearch {
+interface OrganizationSearch {
   readonly name?: string | undefined
   readonly email?: string | undefined
   /** Matches either attribute. */

@@ -44,7 +44,7 @@ export interface ApplicablePolicySet {
 }
 
 /** Dependencies of the search for sets; sensitive parameters are decrypted only for evaluation. */
-export interface PolicySetReader {
+interface PolicySetReader {
   readonly store: Pick<Store, 'tables'>
   readonly sealer: Pick<Sealer, 'open'>
 }

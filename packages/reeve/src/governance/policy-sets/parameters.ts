@@ -15,12 +15,12 @@ import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { findPolicySet, type PolicyRight, type VisiblePolicySet } from '../policies/find-policy.ts'
 
-export interface ParameterRef {
+interface ParameterRef {
   readonly policySetId: string
   readonly parameterId: string
 }
 
-export interface VisibleParameter extends VisiblePolicySet {
+interface VisibleParameter extends VisiblePolicySet {
   readonly parameter: PolicySetParameterRow
 }
 

@@ -28,7 +28,7 @@ const TURN_BUDGET_MS = 50
 /** Runs expired in one commit; the rest follow in the next round. */
 const EXPIRED_PER_COMMIT_MAX = 200
 
-export interface RunWorkerOptions {
+interface RunWorkerOptions {
   readonly context: GovernanceOptions
   readonly log: Pick<Logger, 'warn'>
 }

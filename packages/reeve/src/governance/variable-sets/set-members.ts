@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { AttributeProblem, VariableSetMemberRow, VariableSetRow } from '../../model/index.ts'
 import { put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
 
-export type SetRelation = VariableSetMemberRow['relation']
+type SetRelation = VariableSetMemberRow['relation']
 const RELATIONS: readonly SetRelation[] = ['workspaces', 'projects']
 
 /** Members that a request names for one relationship. */
@@ -70,7 +70,7 @@ const MEMBER_PROBLEMS: Readonly<Record<SetRelation, MemberProblem>> = {
   },
 }
 
-export interface SetMemberChange extends Pick<MemberRefs, 'relation' | 'ids'> {
+interface SetMemberChange extends Pick<MemberRefs, 'relation' | 'ids'> {
   /** `replace` replaces all members of the relationship. */
   readonly mode: 'add' | 'remove' | 'replace'
 }

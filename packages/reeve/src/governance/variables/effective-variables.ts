@@ -6,7 +6,7 @@ import { rowsByCreation } from '../list-index.ts'
 type VariableTarget = Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'>
 
 /** Variable sets that apply to a workspace, highest precedence first. */
-export interface ApplicableSets {
+interface ApplicableSets {
   /** Their values override those of runs and workspaces. */
   readonly priority: readonly VariableSetRow[]
   readonly others: readonly VariableSetRow[]
@@ -62,7 +62,7 @@ export interface EffectiveVariable {
 }
 
 /** Values of a run come between the two lists; for equal keys in a list the first wins. */
-export interface VariableLayers {
+interface VariableLayers {
   readonly priority: readonly EffectiveVariable[]
   readonly others: readonly EffectiveVariable[]
 }

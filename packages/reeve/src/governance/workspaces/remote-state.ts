@@ -81,7 +81,6 @@ export async function changeRemoteStateConsumers(
   const remoteState = { ...sharing, consumerIds }
   const updated = { ...workspace, remoteState, updatedMs: context.clock.nowMs() }
   await commitWrite(context, {
-    action: 'WorkspaceUpdated',
     caller,
     organizationId: workspace.organizationId,
     affectedIds: [workspace.id],

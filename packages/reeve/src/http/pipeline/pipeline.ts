@@ -32,7 +32,7 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  * API does in them is in v1/mount.ts and v2/api.ts. upgrades.ts has the stages of WebSockets.
  */
 
-export interface PipelineOptions {
+interface PipelineOptions {
   readonly admission: Admission
   readonly routing: RequestRouting
   readonly corsOrigins: readonly string[]
@@ -45,7 +45,7 @@ export interface PipelineOptions {
 }
 
 /** Finds the route of a request; undefined if its path has no such method. */
-export type FindRoute = (request: FastifyRequest) => RoutedRoute | undefined
+type FindRoute = (request: FastifyRequest) => RoutedRoute | undefined
 
 /** Route of pages and documents of this server, and of unknown paths. */
 const LOCAL_PAGE_ROUTE: RoutedRoute = {

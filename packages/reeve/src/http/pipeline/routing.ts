@@ -34,7 +34,7 @@ export interface RoutedRoute {
   readonly isRead: boolean
 }
 
-export interface RoutingOptions {
+interface RoutingOptions {
   /** Name of this server's region. */
   readonly region: string
   /** Undefined if this is the only server. */

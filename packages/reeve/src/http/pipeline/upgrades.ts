@@ -21,7 +21,7 @@ export interface RoutedChannel {
   readonly route: RoutedRoute
 }
 
-export interface UpgradeOptions {
+interface UpgradeOptions {
   readonly channels: readonly RoutedChannel[]
   readonly admission: Admission
   readonly routing: RequestRouting

@@ -19,7 +19,7 @@ export interface FastResponseOptions {
 }
 
 /** A response with status 200: a complete JSON text and its additional headers. */
-export interface FastResponse {
+interface FastResponse {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }

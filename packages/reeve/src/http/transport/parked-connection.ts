@@ -37,7 +37,7 @@ const EARLY_BYTES_MAX = 64 * 1024
 const EARLY_CHUNKS_MAX = 256
 
 /** A request that has waited. */
-export interface Replay {
+interface Replay {
   /** Index of the commit that woke it; undefined if it timed out. */
   readonly wokenBy: number | undefined
 }

@@ -12,7 +12,7 @@ import { sendMethodNotAllowed, sendV1Error } from './responses.ts'
 /** Time that a disconnected reader has to receive the data already written. */
 const FLUSH_TIMEOUT_MS = 40_000
 
-export interface EventStreamDeps {
+interface EventStreamDeps {
   readonly streams: EventStreams
   readonly pipeline: RequestPipeline
   readonly clock: Clock

@@ -7,7 +7,7 @@ import { type AuditLog, parseRfc3339 } from '../../audit/index.ts'
 import { pageDocument, offsetAndLimit } from './documents.ts'
 import { endpoint, type JsonApiResult, type V2Endpoint, type V2Request } from './endpoint.ts'
 
-export interface AuditTrailDeps {
+interface AuditTrailDeps {
   readonly context: GovernanceContext
   readonly audit: AuditLog
 }

@@ -40,7 +40,7 @@ interface PageRequest {
   readonly requestUrl: RequestUrl
 }
 
-export interface PageContent {
+interface PageContent {
   readonly items: readonly Resource[]
   /** Number of items on all pages. */
   readonly total: number

@@ -90,7 +90,7 @@ export type JsonApiResponse =
 
 export type JsonApiResult = Result<JsonApiResponse, GovernanceRefusal>
 
-export interface EndpointOptions<R extends Route> {
+interface EndpointOptions<R extends Route> {
   /** Allowed values of `include`. */
   readonly includes?: readonly string[]
   /** True for routes that need no token. */

@@ -43,7 +43,7 @@ export function asIs(text: string): string {
 }
 
 /** An error of the protocol, not of a use case. */
-export interface PlainError {
+interface PlainError {
   readonly status: number
   readonly detail: string
   /** See docs/reference/errors.md; derived from the status unless given. */

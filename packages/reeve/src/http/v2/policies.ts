@@ -13,9 +13,17 @@ import {
   uploadPolicyCode,
   type GovernanceContext,
   type VisiblePolicy,
+  dryRunStatus,
+  evaluatePolicySet,
+  evaluateWorkspacePolicies,
+  findPolicySet,
+  findWorkspaceWith,
+  replayPolicy,
+  toPolicySetVerdict,
+  tryPolicy,
 } from '../../governance/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
-import { NOT_FOUND } from '../../model/index.ts'
+import { NOT_FOUND, type PolicySetResultRow } from '../../model/index.ts'
 import {
   mapResult,
   NO_CONTENT,
@@ -219,4 +227,93 @@ async function downloadRoute(
 function etagMatches(header: string | undefined, etag: string): boolean {
   const named = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return named.includes('*') || named.includes(etag)
+}
+
+/** Returns the routes that evaluate policies without storing anything. */
+export function policyDryRunEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  return [
+    endpoint(
+      v2Routes.evaluateWorkspacePolicies,
+      async ({ caller, params, body }) => {
+        const { plan, run, 'policy-sets': policySets } = body.data.attributes
+        const { workspace_id: workspaceId } = params
+        const input = { workspaceId, plan, run, policySets }
+        return mapResult(await evaluateWorkspacePolicies(context, caller, input), dryRunDocument)
+      },
+      {
+        authorize: ({ caller, params }) =>
+          findWorkspaceWith(context, caller, {
+            address: { workspaceId: params.workspace_id },
+            right: 'queuePlan',
+          }),
+      },
+    ),
+    endpoint(
+      v2Routes.evaluatePolicySet,
+      async ({ caller, params, body }) => {
+        const { attributes, relationships } = body.data
+        const input = {
+          policySetId: params.policy_set_id,
+          runId: relationships.run.data.id,
+          toolVersion: attributes?.['policy-tool-version'],
+        }
+        return mapResult(await evaluatePolicySet(context, caller, input), dryRunDocument)
+      },
+      {
+        authorize: ({ caller, params }) =>
+          findPolicySet(context, caller, { policySetId: params.policy_set_id, right: 'update' }),
+      },
+    ),
+    ...dryRunPolicyEndpoints(context),
+  ]
+}
+
+function dryRunDocument(sets: readonly PolicySetResultRow[]): JsonApiResult {
+  const data: v2.PolicyDryRun = {
+    type: 'policy-dry-runs',
+    attributes: { status: dryRunStatus(sets), 'policy-set-outcomes': sets.map(toPolicySetVerdict) },
+  }
+  return resourceDocument(data)
+}
+
+/** Returns the routes that try a policy before it is enforced. */
+function dryRunPolicyEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const guard = ({ caller, params }: Parameters<typeof findManagedPolicy>[1]) =>
+    findManagedPolicy(context, { caller, params })
+  return [
+    endpoint(
+      v2Routes.tryPolicy,
+      async ({ caller, params, body }) =>
+        mapResult(
+          await tryPolicy(context, caller, { policyId: params.policy_id, ...body.data.attributes }),
+          (attributes) => resourceDocument({ type: 'policy-trials', attributes }),
+        ),
+      { authorize: guard },
+    ),
+    endpoint(
+      v2Routes.replayPolicy,
+      async ({ caller, params, body }) =>
+        mapResult(
+          await replayPolicy(context, caller, {
+            policyId: params.policy_id,
+            ...body.data.attributes,
+          }),
+          (attributes) => resourceDocument({ type: 'policy-replays', attributes }),
+        ),
+      { authorize: guard },
+    ),
+  ]
+}
+
+function findManagedPolicy(
+  context: GovernanceContext,
+  {
+    caller,
+    params,
+  }: {
+    readonly caller: Parameters<typeof findPolicy>[1]
+    readonly params: { readonly policy_id: string }
+  },
+) {
+  return findPolicy(context, caller, { policyId: params.policy_id, right: 'update' })
 }

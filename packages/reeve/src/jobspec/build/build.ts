@@ -16,7 +16,7 @@ import type { Nested, BlockMapping } from '../schema/block-mapping.ts'
 import type { BuildContext, RecordBuilder } from './record-builder.ts'
 
 /** The parts of a decoded block that a record is built from. */
-export interface BlockSource {
+interface BlockSource {
   readonly labels: readonly string[]
   readonly body: DecodedBody
   readonly headerSpan: Span

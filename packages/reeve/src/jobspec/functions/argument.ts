@@ -56,7 +56,7 @@ export function integer(name: string, bounds: Bounds = {}): Argument<number> {
   }
 }
 
-export interface Bounds {
+interface Bounds {
   readonly min?: number
   readonly max?: number
 }

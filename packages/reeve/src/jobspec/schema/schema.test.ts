@@ -456,7 +456,7 @@ function namesIn(table: BlockMapping, prefix: string): readonly string[] {
   return [...own, ...inner]
 }
 
-test('schema: blocks for somebody else are taken as values', () => {
+test('schema: opaque blocks are read as values', () => {
   const body = 'a = 1\nb = [true, null]\nc {\n d = "x"\n}\ne "f" "g" {\n h = { i = 2 }\n}\n'
   const value = { a: 1, b: [true, null], c: [{ d: 'x' }], e: [{ f: { g: { h: { i: 2 } } } }] }
   const places = [

@@ -7,7 +7,7 @@ import { assert } from '@reeve/kit/fault.ts'
  */
 export type FieldType = ScalarType | CollectionType | StructType
 
-export type ScalarKind =
+type ScalarKind =
   | 'string'
   | 'integer'
   | 'float'
@@ -20,18 +20,18 @@ export type ScalarKind =
   /** Undeclared: the value determines its type, and objects are records. */
   | 'untyped'
 
-export interface ScalarType {
+interface ScalarType {
   readonly kind: ScalarKind
   readonly nullable: boolean
 }
 
-export interface CollectionType {
+interface CollectionType {
   readonly kind: 'list' | 'map'
   readonly nullable: boolean
   readonly of: FieldType
 }
 
-export interface StructType {
+interface StructType {
   readonly kind: 'struct'
   readonly nullable: boolean
   readonly fields: ReadonlyMap<string, FieldType>

@@ -1,4 +1,8 @@
-export { compileFilter, type Filter, type FilterOptions } from './compile.ts'
-export { equalityConstraints, leadingConjuncts } from './conjuncts.ts'
-export { fieldTypeFromSchema, type FieldType } from './field-type.ts'
-export type { FilterError } from './ast.ts'
+export {
+  compileFilter,
+  equalityConstraints,
+  type Filter,
+  type FilterOptions,
+  leadingConjuncts,
+} from './compile.ts'
+export { fieldTypeFromSchema } from './field-type.ts'

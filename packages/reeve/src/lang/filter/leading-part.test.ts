@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileFilter } from './compile.ts'
-import { leadingConjuncts } from './conjuncts.ts'
+import { compileFilter, leadingConjuncts } from './compile.ts'
 
 const FIELDS = new Set(['ID', 'Status'])
 const ROW = { ID: 'web', Status: 'running' }
@@ -19,7 +18,7 @@ const cases: readonly { filter: string; passes: boolean | undefined }[] = [
   { filter: 'any Meta as ID { ID == db }', passes: undefined },
 ]
 for (const { filter, passes } of cases)
-  test(`the leading part of ${filter} ${passes === undefined ? 'is empty' : `says ${passes}`}`, () => {
+  test(`the leading part of ${filter} ${passes === undefined ? 'is empty' : `is ${passes}`}`, () => {
     const compiled = compileFilter(filter)
     assert.ok(compiled.ok)
     const verdict = leadingConjuncts(compiled.value, FIELDS)?.matches(ROW)

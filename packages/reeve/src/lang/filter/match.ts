@@ -266,8 +266,8 @@ export type Pattern = Result<Regex, FilterError>
 export function patternCompiler(): (text: string) => Pattern {
   let left = MAX_PATTERN_INSTRUCTIONS
   return (text) => {
-    // Nothing is compiled after the limit is used up: a short pattern may expand to a large
-    // program.
+    // After the limit is reached, patterns are rejected without compiling them: a short pattern may
+    // expand to a large program.
     const pattern = left < 0 ? TOO_LARGE : compile(text)
     if (!pattern.ok) return pattern
     left -= pattern.value.instructions

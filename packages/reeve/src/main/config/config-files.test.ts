@@ -78,7 +78,7 @@ const problemCases = [
 ]
 
 for (const { name, entry, want } of problemCases)
-  test(`configuration files: one that ${name} is told, and the others are read`, async () => {
+  test(`configuration files: one that ${name} is reported, and the others are read`, async () => {
     const found = await findConfigFiles(['x', 'ok.hcl'], memoryFiles({ x: entry, 'ok.hcl': 'OK' }))
     assert.deepEqual(found, {
       files: [{ path: 'ok.hcl', source: 'OK' }],

@@ -14,7 +14,10 @@ const tls = 'tls {\nca = "/ca.pem"\n}'
 const cases = [
   { inside: 'endpoint = "tcp://127.0.0.1:2375"', says: '' },
   { inside: `endpoint = "tcp://engine.example:2376"\n${tls}`, says: '' },
-  { inside: 'endpoint = "tcp://engine.example:2375"', says: 'whoever reaches it is root there' },
+  {
+    inside: 'endpoint = "tcp://engine.example:2375"',
+    says: 'anybody who can connect to it has root access',
+  },
   { inside: 'endpoint = "http://127.0.0.1:2375"', says: '`tcp://host:port`' },
   { inside: 'endpoint = "tcp://127.0.0.1"', says: '`tcp://host:port`' },
   { inside: tls, says: 'is a socket, but config.tls is for an engine at tcp://' },

@@ -68,7 +68,7 @@ export const dockerOptions = {
     kind: duration({ msMin: 1_000, msMax: 24 * HOUR_MS }),
     file: ['plugin', 'docker', 'config', 'pull_activity_timeout'],
     byDefault: constant(2 * 60_000, '`2m`'),
-    help: 'How long a pull may receive nothing before it is given up.',
+    help: 'Time without progress after which a pull is aborted.',
     read: (config) => config.client.docker.settings.pullActivityMs,
   }),
   dockerExtraLabels: option({
@@ -180,7 +180,7 @@ export function dockerEndpointProblem(endpoint: string, hasTls: boolean): string
   }
   if (hasTls || isLoopback(tcp.host)) return undefined
   return (
-    `is ${endpoint} without config.tls: whoever reaches it is root there. Add tls { ca, cert, key }, ` +
+    `is ${endpoint} without config.tls: anybody who can connect to it has root access. Add tls { ca, cert, key }, ` +
     'or use the socket of an engine on this machine.'
   )
 }

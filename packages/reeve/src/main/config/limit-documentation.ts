@@ -156,7 +156,7 @@ export const LIMIT_DESCRIPTIONS = {
     perPageMax: ['Items of a page, as `per_page` says', REJECTED_400],
     filteredRowsMax: [
       'Rows that the `filter` of one page rejects',
-      'the page ends, perhaps without an item, and the next token goes on there',
+      'the page ends, perhaps without an item, and the next token continues there',
     ],
     wholeListCharsMax: [
       'Characters of a list without pages that is built in memory',

@@ -247,7 +247,9 @@ const warningCases: { name: string; given: GivenSources; want: readonly string[]
       flags: { server: true, dataDirectory: '/d', bind: '10.0.0.1' },
       environment: { REEVE_ACL: 'false' },
     },
-    want: ['ACLs are off and the API listens on 10.0.0.1: whoever reaches it may do everything.'],
+    want: [
+      'ACLs are off and the API listens on 10.0.0.1: anybody who can connect has full access.',
+    ],
   },
   {
     name: 'pages of any origin without ACLs',

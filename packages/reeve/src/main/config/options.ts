@@ -112,7 +112,7 @@ export const options = {
     environment: 'REEVE_DATACENTER',
     flag: { long: '--datacenter', argument: 'NAME' },
     byDefault: constant('dc1', '`dc1`'),
-    help: 'The datacenter this agent stands in; jobs may ask for it.',
+    help: 'Datacenter of the agent; jobs may require it.',
     read: (config) => config.datacenter,
   }),
   name: option({
@@ -241,7 +241,7 @@ export const options = {
     file: ['server', 'failover_heartbeat_ttl'],
     environment: 'REEVE_FAILOVER_HEARTBEAT_TTL',
     byDefault: constant(60_000, '`1m`'),
-    help: 'How long nodes may be away after a start of the server, which has heard nobody yet.',
+    help: 'How long nodes may take to reconnect after the server has started, before they count as lost.',
     read: (config) => config.server.presence.failoverTtlMs,
   }),
   servers: option({

@@ -306,11 +306,11 @@ export class LeaderMonitor {
     this.#leader = leader
     if (leader === undefined) {
       this.#lostMs = this.#nowMs()
-      return `${before} does not lead any more; nobody does.`
+      return `${before} has lost the leadership; there is no leader.`
     }
     if (before !== undefined) return `${leader} leads now.`
     const seconds = ((this.#nowMs() - this.#lostMs) / 1_000).toFixed(1)
-    return `${leader} leads now (nobody did for ${seconds} s).`
+    return `${leader} leads now (no leader for ${seconds} s).`
   }
 }
 

@@ -23,7 +23,7 @@ test('find-postgres: without Debian packages it is found in the path', async (t)
   assert.equal(found.value.directory, inPath)
 })
 
-test('find-postgres: a folder that was named is the only one looked at', async (t) => {
+test('find-postgres: only a configured directory is searched', async (t) => {
   const { search, inPath } = await aMachine(t)
   await install(inPath)
   const found = findPostgres({ ...search, directory: '/nowhere' })
@@ -45,7 +45,7 @@ test('find-postgres: the package is used only where the machine has none', async
   assert.equal(found.value.directory, inPath)
 })
 
-test('find-postgres: a machine without it is told the next step', async (t) => {
+test('find-postgres: without PostgreSQL the error suggests the next step', async (t) => {
   const { search } = await aMachine(t)
   const found = findPostgres(search)
   assert.ok(!found.ok)
@@ -54,7 +54,7 @@ test('find-postgres: a machine without it is told the next step', async (t) => {
   assert.match(found.error, /--database postgres:/)
 })
 
-test('find-postgres: root runs it as postgres, or else as nobody', async (t) => {
+test('find-postgres: root runs it as the user postgres, otherwise as nobody', async (t) => {
   const { search, inPath, accountsFile } = await aMachine(t)
   await install(inPath)
   const asRoot = { ...search, isRoot: true }

@@ -216,7 +216,7 @@ function renderClusterBanner(facts: ClusterBannerInput): string {
   const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`.trimEnd())
   const steps = bannerSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
   const what = `What to try, in a second terminal${setupTexts.commandNote}:`
-  const end = 'Ctrl-C ends all of it. What happens to the servers is told below.'
+  const end = 'Ctrl-C stops everything. Events of the servers follow.'
   return `${[head, '', ...table, '', what, ...steps, '', end].join('\n')}\n`
 }
 

@@ -34,7 +34,7 @@ export interface EndedSpan {
   readonly error: string | undefined
 }
 
-export interface TracerOptions {
+interface TracerOptions {
   readonly clock: Clock
   readonly random: Random
   /** Share of new traces that are recorded; for propagated traces the caller decides. */

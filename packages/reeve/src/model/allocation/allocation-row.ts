@@ -210,9 +210,10 @@ function legacyScores(score: NodeScore): readonly (readonly [string, number])[] 
 /** A stored task state. An event has 24 fields of which few apply; only those are stored. */
 type StoredTaskState = ReportedTaskState
 
-export type StoredTaskStates = Readonly<Record<string, StoredTaskState>>
+type StoredTaskStates = Readonly<Record<string, StoredTaskState>>
 
-const ZERO_EVENT: TaskEvent = {
+/** A task event with the zero value of every field. Stored events omit zero values. */
+export const ZERO_TASK_EVENT: TaskEvent = {
   Type: '',
   Time: 0,
   DisplayMessage: '',
@@ -239,7 +240,8 @@ const ZERO_EVENT: TaskEvent = {
   GenericSource: '',
 }
 
-const ZERO_STATE: TaskState = {
+/** State of a task that has not started. */
+export const ZERO_TASK_STATE: TaskState = {
   State: 'pending',
   Failed: false,
   Restarts: 0,
@@ -258,16 +260,18 @@ const ZERO_STATE: TaskState = {
 export function compactTaskStates(states: StoredTaskStates | null): StoredTaskStates | null {
   if (states === null || Object.values(states).every(isCompact)) return states
   return mapValues(states, ({ Events: events, ...state }) => ({
-    ...withoutZeros(state, ZERO_STATE),
-    ...(events === undefined ? {} : { Events: events.map((one) => withoutZeros(one, ZERO_EVENT)) }),
+    ...withoutZeros(state, ZERO_TASK_STATE),
+    ...(events === undefined
+      ? {}
+      : { Events: events.map((one) => withoutZeros(one, ZERO_TASK_EVENT)) }),
   }))
 }
 
 function isCompact(state: StoredTaskState): boolean {
   for (const name of Object.keys(state))
-    if (name !== 'Events' && isZero(state, name, ZERO_STATE)) return false
+    if (name !== 'Events' && isZero(state, name, ZERO_TASK_STATE)) return false
   for (const event of state.Events ?? [])
-    for (const name of Object.keys(event)) if (isZero(event, name, ZERO_EVENT)) return false
+    for (const name of Object.keys(event)) if (isZero(event, name, ZERO_TASK_EVENT)) return false
   return true
 }
 
@@ -277,9 +281,9 @@ export function expandTaskStates(
 ): Readonly<Record<string, TaskState>> | null {
   if (stored === null || stored === undefined) return null
   return mapValues(stored, ({ Events: events, ...state }) => ({
-    ...ZERO_STATE,
+    ...ZERO_TASK_STATE,
     ...state,
-    Events: (events ?? []).map((event) => ({ ...ZERO_EVENT, ...event })),
+    Events: (events ?? []).map((event) => ({ ...ZERO_TASK_EVENT, ...event })),
   }))
 }
 

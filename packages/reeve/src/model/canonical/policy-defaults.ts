@@ -96,7 +96,7 @@ const DISCONNECT_DEFAULTS: DisconnectStrategy = {
 }
 
 /** Sources of a group's policies: its own blocks override those of its job. */
-export interface PolicyInputs {
+interface PolicyInputs {
   readonly type: string
   readonly job: Input<Job>
   readonly group: Input<TaskGroup>

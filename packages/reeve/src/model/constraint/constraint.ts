@@ -14,7 +14,7 @@ import { LIMITS } from '../limits.ts'
  * Tests whether the two sides of a constraint satisfy its operand; undefined means that the node
  * has no such value.
  */
-export type OperandTest = (left: string | undefined, right: string | undefined) => boolean
+type OperandTest = (left: string | undefined, right: string | undefined) => boolean
 
 /**
  * Returns the test of an operand. `distinct_hosts` and `distinct_property` are not included: they
@@ -141,7 +141,7 @@ export type NodeProperties = Pick<
 >
 
 /** Returns the value of a target on a node; undefined if the node has none. */
-export type TargetReader = (node: NodeProperties) => string | undefined
+type TargetReader = (node: NodeProperties) => string | undefined
 
 const NODE_FIELDS: Readonly<Record<string, TargetReader>> = {
   'node.unique.id': (node) => node.ID,

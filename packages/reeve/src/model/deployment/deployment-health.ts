@@ -105,7 +105,7 @@ function healthOf(row: AllocationRow | undefined): boolean | undefined {
   return row?.DeploymentStatus?.Healthy ?? undefined
 }
 
-export interface AllocationHealthReport {
+interface AllocationHealthReport {
   /** The stored allocation. */
   readonly row: AllocationRow
   readonly clientStatus: AllocationRow['ClientStatus']

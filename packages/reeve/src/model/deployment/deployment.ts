@@ -113,7 +113,7 @@ export function isActiveDeployment({ Status }: Pick<Deployment, 'Status'>): bool
 
 /** Reports whether canaries of a group are not promoted yet. */
 export function awaitsPromotion({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
-  return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted)
+  return Object.values(TaskGroups).some(isAwaitingPromotion)
 }
 
 /** Reports whether every group with canaries has `auto_promote`. */
@@ -130,7 +130,7 @@ export function runningDescription(deployment: Pick<Deployment, 'TaskGroups'>): 
     : DEPLOYMENT_DESCRIPTIONS.needsPromotion
 }
 
-export interface DeploymentEnd {
+interface DeploymentEnd {
   readonly status: 'successful' | 'failed' | 'cancelled'
   readonly description: string
   readonly timeMs: number
@@ -149,10 +149,7 @@ export function endDeployment(
 }
 
 /** Restarts the progress deadline of a group whose deadline is already running. */
-export function resetProgressDeadline(
-  state: DeploymentGroupState,
-  timeMs: number,
-): DeploymentGroupState {
+function resetProgressDeadline(state: DeploymentGroupState, timeMs: number): DeploymentGroupState {
   if (state.ProgressDeadline <= 0 || state.RequireProgressBy === ZERO_TIME) return state
   return { ...state, RequireProgressBy: isoFromMs(timeMs + msFromNs(state.ProgressDeadline)) }
 }
@@ -208,15 +205,22 @@ function notHealthySinceMs({ DeploymentStatus: status, CreateTime }: AllocationR
 
 /** Reports whether all groups are promoted and have enough healthy allocations. */
 export function isDeploymentHealthy({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
-  return Object.values(TaskGroups).every((state) => {
-    if (state.DesiredCanaries > 0 && !state.Promoted) return false
-    return state.HealthyAllocs >= Math.max(state.DesiredTotal, state.DesiredCanaries)
-  })
+  return Object.values(TaskGroups).every(isGroupHealthy)
+}
+
+/**
+ * Reports whether the canaries of a group are promoted and enough allocations are healthy. A group
+ * outside the deployment counts as healthy.
+ */
+export function isGroupHealthy(state: DeploymentGroupState | undefined): boolean {
+  if (state === undefined) return true
+  if (isAwaitingPromotion(state)) return false
+  return state.HealthyAllocs >= Math.max(state.DesiredTotal, state.DesiredCanaries)
 }
 
 function hasEnoughHealthy(state: DeploymentGroupState): boolean {
-  const isAwaitingPromotion = state.DesiredCanaries > 0 && !state.Promoted
-  return state.HealthyAllocs >= (isAwaitingPromotion ? state.DesiredCanaries : state.DesiredTotal)
+  const requiredCount = isAwaitingPromotion(state) ? state.DesiredCanaries : state.DesiredTotal
+  return state.HealthyAllocs >= requiredCount
 }
 
 export function pauseDeployment(deployment: Deployment, timeMs: number): Deployment {
@@ -242,7 +246,7 @@ export function resumeDeployment(deployment: Deployment, timeMs: number): Deploy
 }
 
 /** Outcome for a job whose deployment failed. */
-export interface RollbackDecision {
+interface RollbackDecision {
   /** The version to register again; undefined if there is none. */
   readonly target: Job | undefined
   /** Suffix of the failure's text. */
@@ -272,4 +276,84 @@ export function decideRollback(current: Job, versions: readonly Job[]): Rollback
   if (!jobSpecChanged(current, stable))
     return { target: undefined, suffix: ROLLBACK_DESCRIPTIONS.sameSpecification(stable.Version) }
   return { target: stable, suffix: ROLLBACK_DESCRIPTIONS.rollsBack(stable.Version) }
+}
+
+type FindAllocation = (id: string) => AllocationRow | undefined
+
+/** Returns the groups with canaries that are not promoted, sorted by name. */
+export function groupsAwaitingPromotion({ TaskGroups }: Deployment): readonly string[] {
+  return Object.entries(TaskGroups)
+    .filter(([, state]) => isAwaitingPromotion(state))
+    .map(([name]) => name)
+}
+
+/** Reports whether the group has canaries that are not promoted yet. */
+export function isAwaitingPromotion(state: DeploymentGroupState | undefined): boolean {
+  return state !== undefined && state.DesiredCanaries > 0 && !state.Promoted
+}
+
+/** Returns the live healthy canaries of a group. */
+export function healthyCanaries(
+  deployment: Deployment,
+  group: string,
+  findAllocation: FindAllocation,
+): readonly AllocationRow[] {
+  const ids = groupStateOf(deployment, group)?.PlacedCanaries ?? []
+  return ids.flatMap((id) => {
+    const row = findAllocation(id)
+    const isHealthy =
+      row !== undefined && !isTerminal(row) && row.DeploymentStatus?.Healthy === true
+    return isHealthy ? [row] : []
+  })
+}
+
+/** Returns the reasons why the groups cannot be promoted; empty if they can. */
+export function promotionProblems(
+  deployment: Deployment,
+  groups: readonly string[],
+  findAllocation: FindAllocation,
+): readonly string[] {
+  return groups.flatMap((group) => {
+    const requiredCount = groupStateOf(deployment, group)?.DesiredCanaries ?? 0
+    const healthyCount = healthyCanaries(deployment, group, findAllocation).length
+    return healthyCount < requiredCount
+      ? [`Task group "${group}" has ${healthyCount}/${requiredCount} healthy allocations`]
+      : []
+  })
+}
+
+/**
+ * Reports whether the deployment promotes its canaries automatically now: every group with canaries
+ * has `auto_promote`, and all of them are healthy.
+ */
+export function shouldAutoPromote(deployment: Deployment, findAllocation: FindAllocation): boolean {
+  if (deployment.Status !== 'running') return false
+  if (!awaitsPromotion(deployment) || !isAutoPromote(deployment)) return false
+  const groups = groupsAwaitingPromotion(deployment)
+  // Checked first: the counters are cheap and nearly always decide.
+  const haveEnoughHealthy = groups.every((group) => {
+    const state = groupStateOf(deployment, group)
+    return state !== undefined && state.HealthyAllocs >= state.DesiredCanaries
+  })
+  return haveEnoughHealthy && promotionProblems(deployment, groups, findAllocation).length === 0
+}
+
+/** Returns the deployment with these groups promoted and their progress deadlines restarted. */
+export function promoteGroups(
+  deployment: Deployment,
+  groups: readonly string[],
+  timeMs: number,
+): Deployment {
+  const states = groups.flatMap((group) => {
+    const state = groupStateOf(deployment, group)
+    if (state === undefined) return []
+    return [[group, { ...resetProgressDeadline(state, timeMs), Promoted: true }] as const]
+  })
+  const next = withGroupStates(deployment, new Map(states))
+  return {
+    ...next,
+    StatusDescription:
+      next.Status === 'running' ? runningDescription(next) : next.StatusDescription,
+    ModifyTime: nsFromMs(timeMs),
+  }
 }

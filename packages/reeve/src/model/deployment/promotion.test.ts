@@ -4,13 +4,16 @@ import type { DeploymentGroupState } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { newDeployment, newGroupState, pauseDeployment, withGroupStates } from './deployment.ts'
 import {
   groupsAwaitingPromotion,
+  newDeployment,
+  newGroupState,
+  pauseDeployment,
   promoteGroups,
-  shouldAutoPromote,
   promotionProblems,
-} from './promotion.ts'
+  shouldAutoPromote,
+  withGroupStates,
+} from './deployment.ts'
 
 const job = aJob()
 const plain = newGroupState(job.TaskGroups[0]?.Update ?? assert.fail())

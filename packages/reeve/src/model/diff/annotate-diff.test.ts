@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { DesiredUpdates, Input, Job, JobDiff, Task, TaskGroup } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
-import { annotateDiff } from './annotate-diff.ts'
-import { diffJobs } from './diff-jobs.ts'
+import { annotateDiff, diffJobs } from './diff-jobs.ts'
 
 const NOTHING: DesiredUpdates = {
   Ignore: 0,

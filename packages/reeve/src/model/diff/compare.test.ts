@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { DiffType, FieldDiff, Input, Job, ObjectDiff } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/index.ts'
-import { annotateDiff } from './annotate-diff.ts'
-import { diffJobs } from './diff-jobs.ts'
+import { annotateDiff, diffJobs } from './diff-jobs.ts'
 import { compareFields, compareObjects } from './compare.ts'
 
 /*

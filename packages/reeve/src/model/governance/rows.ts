@@ -6,10 +6,13 @@ import type { PendingUpload } from './workspace-rows.ts'
  * `http/v2` converts them to JSON:API documents.
  */
 
-export type ExecutionMode = (typeof v2.EXECUTION_MODES)[number]
+type ExecutionMode = (typeof v2.EXECUTION_MODES)[number]
 export type OrganizationAccess = v2.OrganizationAccess
 
-/** Found by `id`, which survives a rename; the API's ID of an organization is its name. */
+/**
+ * Rows refer to organizations by `id`, which never changes. The ID of an organization in the API is
+ * its name.
+ */
 export interface OrganizationRow {
   readonly id: string
   readonly name: string
@@ -312,7 +315,7 @@ export interface PolicySetVersionRow {
   readonly error: string | null
   readonly createdMs: number
   readonly updatedMs: number
-  /** By name; empty unless the version is ready. */
+  /** Sorted by name; empty unless the version is ready. */
   readonly policies: readonly VersionedPolicy[]
   /** Values for all policies, as JSON data. */
   readonly params: Readonly<Record<string, unknown>>

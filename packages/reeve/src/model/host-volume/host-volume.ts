@@ -12,7 +12,7 @@ import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { canonicalizeConstraints } from '../canonical/canonicalize-blocks.ts'
 import { patternInstructions } from '../job/job.ts'
 import { LIMITS } from '../limits.ts'
-import { isNodePoolName } from '../node/registration-problem.ts'
+import { isNodePoolName, VOLUME_NAME } from '../node/registration-problem.ts'
 import type { NodeRow } from '../node/node.ts'
 import { issuesText } from '../validation/validation-issue.ts'
 import { checkConstraints } from '../validation/validate-constraint.ts'
@@ -20,7 +20,6 @@ import { checkConstraints } from '../validation/validate-constraint.ts'
 /** Origin of a volume: created by its plugin, or an existing directory that was registered. */
 export type VolumeOrigin = 'created' | 'registered'
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
 const PLUGIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 const PATH = /^\/[^\p{Cc}]*$/u
 const DOT_SEGMENT = /(^|\/)\.\.?(\/|$)/
@@ -111,7 +110,7 @@ export function hostVolumeProblem(volume: HostVolumeRecord): string | undefined 
 }
 
 function nameProblem({ Name, PluginID, NodePool, HostPath }: HostVolumeRecord): string | undefined {
-  if (!NAME.test(Name))
+  if (!VOLUME_NAME.test(Name))
     return (
       'Name must be 1 to 128 letters, digits, ".", "_" and "-", the first a letter or digit; ' +
       'an index such as [0] may follow'

@@ -72,7 +72,7 @@ function priorityProblem({ priority }: DispatchInput): string | undefined {
     : undefined
 }
 
-export interface ChildNameInput {
+interface ChildNameInput {
   readonly parentId: string
   /** Empty if not given. */
   readonly prefix: string

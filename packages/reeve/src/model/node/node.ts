@@ -76,6 +76,18 @@ function hostOf(address: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
 }
 
+/** Reports whether new allocations may be placed on the node. */
+export function isSchedulable(
+  node: Pick<PublicNode, 'Status' | 'SchedulingEligibility' | 'Drain' | 'DrainStrategy'>,
+): boolean {
+  return (
+    node.Status === 'ready' &&
+    node.SchedulingEligibility === 'eligible' &&
+    !node.Drain &&
+    node.DrainStrategy === null
+  )
+}
+
 /** A node event before it is stored. */
 export interface NewNodeEvent {
   readonly subsystem: NodeEventSubsystem
@@ -106,7 +118,7 @@ export function withNodeEvent(
  * - `heartbeat`: it sent any message
  * - `silence`: its heartbeat deadline expired
  */
-export type NodeSignal = 'hello' | 'heartbeat' | 'silence'
+type NodeSignal = 'hello' | 'heartbeat' | 'silence'
 
 export interface NodeStatusInputs {
   /**

@@ -1,6 +1,6 @@
 import type { NodeRegistration } from '@reeve/contract'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { LIMITS } from '../limits.ts'
+import { LIMITS, PORT_MAX } from '../limits.ts'
 
 type ProblemText = string | undefined
 
@@ -8,14 +8,12 @@ type ProblemText = string | undefined
 const POOL_NAME = /^(?!all$)[A-Za-z0-9_-]{1,128}$/
 const NODE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const NAME = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${LIMITS.nodeNameCharsMax - 1}}$`)
+export const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
 const DRIVER_NAME = /^[A-Za-z0-9_.-]{1,64}$/
-/** Volumes of one job may be numbered: `data[0]`. */
-const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
 const WORD = /^[^\s\p{Cc}\p{Cf}]*$/u
 /** Attributes may have several lines, but no characters that control a terminal. */
 const TEXT = /^(?:[^\p{Cc}]|[\t\n])*$/u
 const PORT_RANGES = /^[0-9, -]*$/
-const PORT_MAX = 65_535
 
 export function isNodeName(text: string): boolean {
   return NAME.test(text)

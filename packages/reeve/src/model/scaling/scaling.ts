@@ -31,7 +31,7 @@ export function scaleRequestProblem(action: ScaleAction): string | undefined {
     return 'scaling action should not contain count if error is true'
   if (count !== undefined && count > Number.MAX_SAFE_INTEGER)
     return `new scaling count is too large for TaskGroup.Count (int): ${count}`
-  // One of them is required; an error flag that is false does not count.
+  // Message or Error is required; `Error: false` does not count.
   if (action.message === '' && !action.isError)
     return 'scaling action needs a message or an error: one of Message or Error must be provided'
   const size = JSON.stringify([action.message, action.meta]).length
@@ -41,8 +41,8 @@ export function scaleRequestProblem(action: ScaleAction): string | undefined {
 }
 
 /**
- * Returns the reason why a group of the job cannot have the count; undefined if it can. Checked in
- * the same order as peers do.
+ * Returns the reason why a group of the job cannot have the count; undefined if it can. The order
+ * of the checks is part of the contract, because clients match the messages.
  */
 export function scaleTargetProblem(job: Job, action: ScaleAction): string | undefined {
   const { count } = action

@@ -68,7 +68,7 @@ function checkStructure(group: TaskGroup, path: string): readonly ValidationIssu
     ),
     issueIf(group.Count < 0 && issue(`${path}.Count`, "Task group count can't be negative")),
     issueIf(group.Tasks.length === 0 && issue(`${path}.Tasks`, 'Missing tasks for task group')),
-    checkTaskNames(group.Tasks, `${path}.Tasks`),
+    checkUniqueTaskNames(group.Tasks, `${path}.Tasks`),
     issueIf(
       group.Tasks.filter((task) => task.Leader).length > 1 &&
         issue(`${path}.Tasks`, 'Only one task may be marked as leader'),
@@ -81,7 +81,7 @@ function checkStructure(group: TaskGroup, path: string): readonly ValidationIssu
   )
 }
 
-function checkTaskNames(tasks: readonly Task[], path: string): readonly ValidationIssue[] {
+function checkUniqueTaskNames(tasks: readonly Task[], path: string): readonly ValidationIssue[] {
   const firstIndexByName = new Map<string, number>()
   return forEachEntry(tasks, path, ({ Name: name }, at, index) => {
     if (name === '') return [issue(`${at}.Name`, `Task ${index + 1} missing name`)]

@@ -18,7 +18,7 @@ import { checkGroup } from './validate-group.ts'
 import { checkJobNames } from './validate-names.ts'
 import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 
-export interface ValidateJobOptions {
+interface ValidateJobOptions {
   /** Maximum priority of a job. */
   readonly maxPriority?: number
   /** Problems found by checks that need more than the job; reported together with the others. */

@@ -1,4 +1,5 @@
 import type { NetworkResource, Port, TaskGroup } from '@reeve/contract'
+import { PORT_MAX } from '../limits.ts'
 import {
   concatIssues,
   forEachEntry,
@@ -8,7 +9,6 @@ import {
   type ValidationIssue,
 } from './validation-issue.ts'
 
-const PORT_MAX = 65_535
 const HOSTNAME_CHARS_MAX = 254
 const HOSTNAME_LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
 
@@ -41,7 +41,7 @@ export function portLabels(group: TaskGroup): ReadonlySet<string> {
 
 interface TakenPorts {
   readonly labels: Map<string, string>
-  /** By host network and number. */
+  /** Label of each static port by host network and number. */
   readonly numbers: Map<string, string>
 }
 

@@ -5,6 +5,7 @@ import {
   type ServiceCheck,
   type TaskGroup,
 } from '@reeve/contract'
+import { PORT_MAX } from '../limits.ts'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
@@ -129,8 +130,6 @@ function checkProviders(
       ),
   )
 }
-
-const PORT_MAX = 65_535
 
 function checkPortLabels(
   services: readonly OwnedService[],

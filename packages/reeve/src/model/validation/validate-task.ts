@@ -40,7 +40,7 @@ const MIN_MEMORY_MB = 10
 const ACTION_NAME_CHARS_MAX = 128
 const PROPAGATION_MODES = ['', 'private', 'host-to-task', 'bidirectional']
 
-export interface TaskParents {
+interface TaskParents {
   readonly group: TaskGroup
   readonly job: Job
 }

@@ -44,7 +44,7 @@ const POLL_MS = 500
 const DEPLOYMENTS_PER_POLL = 50
 const RESPONSE_TIMEOUT_MS = 5_000
 
-export interface RolloutLoopOptions {
+interface RolloutLoopOptions {
   readonly context: WorkloadContext
   readonly client: Pick<RegionClient, 'request'>
   /** Secret of a token that may read jobs in every region; empty if ACLs are off. */

@@ -27,7 +27,7 @@ const ACL_DISABLED = 400
 const UNKNOWN_TOKEN = 403
 const TokenType = Type.Pick(AclToken, ['Type'])
 
-export interface ReplicationOptions {
+interface ReplicationOptions {
   readonly context: WorkloadContext
   readonly client: Pick<RegionClient, 'request'>
   /** The authoritative region. */

@@ -32,7 +32,8 @@ import { ProposedState } from '../proposed-state.ts'
 import { isBatchWorkComplete } from '../reconcile/classify.ts'
 import { smallestRemedies } from './remedies.ts'
 import { groupRejections, nodeReasons, refusingNodes, type RejectedNode } from './rejections.ts'
-import { viewWithChange, findGroup, type WhatIfChange } from './what-if-view.ts'
+import { groupOf } from '../reconcile/job-versions.ts'
+import { viewWithChange, type WhatIfChange } from './what-if-view.ts'
 
 /**
  * Maximum number of missing allocations that a trial places; the count of a change is then a lower
@@ -248,7 +249,7 @@ function* remediesForGroup(
   const sampled = instances.slice(0, EXPLAINED_INSTANCES_MAX)
   const placeWith = function* (change: WhatIfChange): Steps<readonly AllocationRow[]> {
     const changed = change.job?.(job) ?? job
-    const changedGroup = findGroup(changed, group)
+    const changedGroup = groupOf(changed, group.Name)
     if (changedGroup === undefined) return []
     const whatIfView = viewWithChange(view, nodes, change)
     const attemptWithChange = yield* placeAll(
@@ -293,7 +294,7 @@ function toUnplacedInstance(
   }
 }
 
-export interface ExplanationOptions {
+interface ExplanationOptions {
   readonly job: Job
   readonly evaluation: Evaluation
   readonly index: number

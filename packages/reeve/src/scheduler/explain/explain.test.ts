@@ -430,7 +430,7 @@ for (const { name, fields, placed } of works)
       assert.equal(explain({ job, nodes: [aNode()], allocations }).Placed, placed)
     })
 
-test('explain: text tells what an unrejected allocation waits for', () => {
+test('explain: text names what an unrejected allocation waits for', () => {
   const job = jobOf(asking({ CPU: 100 }))
   const knownOf = () => ({ State: 'held' as const, Text: 'its deployment is paused' })
   const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), statusOf: knownOf, index: 7 })

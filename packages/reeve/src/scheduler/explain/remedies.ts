@@ -17,7 +17,7 @@ const ADD_NODE_COST = 2
 const PREEMPTION_COST = 1.5
 const HYPOTHETICAL_NODE_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff'
 
-export interface RemedySearchOptions {
+interface RemedySearchOptions {
   readonly job: Job
   readonly group: TaskGroup
   /** Sorted by distance, nearest first. */

@@ -17,7 +17,7 @@ export interface Remedies {
   readonly node: RemedyStep | undefined
 }
 
-export interface RemedyOptions {
+interface RemedyOptions {
   readonly job: Job
   readonly group: TaskGroup
   readonly node: PublicNode

@@ -1,5 +1,5 @@
-import { ALL_NODE_POOL, type Job, type PreemptionConfig, type TaskGroup } from '@reeve/contract'
-import { NO_USAGE, type NodeUsage, type PublicNode } from '../../model/index.ts'
+import { ALL_NODE_POOL, type Job, type PreemptionConfig } from '@reeve/contract'
+import { isSchedulable, NO_USAGE, type NodeUsage, type PublicNode } from '../../model/index.ts'
 import type { PlacementView } from '../cluster-view.ts'
 
 /** A hypothetical change of the job or the cluster. Absent parts change nothing. */
@@ -79,18 +79,4 @@ export function viewWithChange(
       return preemption === undefined ? settings : { ...settings, preemption }
     },
   }
-}
-
-function isSchedulable(node: PublicNode): boolean {
-  return (
-    node.Status === 'ready' &&
-    node.SchedulingEligibility === 'eligible' &&
-    node.DrainStrategy === null &&
-    !node.Drain
-  )
-}
-
-/** Finds the group of the same name in a changed job. */
-export function findGroup(job: Job, { Name: name }: TaskGroup): TaskGroup | undefined {
-  return job.TaskGroups.find((group) => group.Name === name)
 }

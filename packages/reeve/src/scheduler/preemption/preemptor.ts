@@ -1,6 +1,11 @@
 import type { Job, PreemptionConfig } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import type { NodeUsage, PublicNode, StoredScore } from '../../model/index.ts'
+import {
+  DEFAULT_SCHEDULER_CONFIGURATION,
+  type NodeUsage,
+  type PublicNode,
+  type StoredScore,
+} from '../../model/index.ts'
 import type { ProposedState } from '../proposed-state.ts'
 import { TOP_SCORES_KEPT, type NodeRanker, type SelectionRequest } from '../ranking/node-ranker.ts'
 import { assignDevices } from '../resources/device-allocator.ts'
@@ -13,8 +18,8 @@ import {
   type ScoreComponents,
 } from '../ranking/score.ts'
 import type { PlacementSettings, PlacementView } from '../cluster-view.ts'
-import { chooseVictims } from '../preempt/choose-victims.ts'
-import { usageWithout, preemptibleOn, type PlannedVictims, type Victim } from '../preempt/victim.ts'
+import { chooseVictims } from './choose-victims.ts'
+import { usageWithout, preemptibleOn, type PlannedVictims, type Victim } from './victim.ts'
 
 /**
  * Nodes examined per batch, nearest to fitting first. Examining a node reads all its allocations,
@@ -186,13 +191,7 @@ export class Preemptor {
   }
 }
 
-/** Default preemption settings. */
-const PREEMPTION_DEFAULTS = {
-  SystemSchedulerEnabled: true,
-  SysBatchSchedulerEnabled: false,
-  BatchSchedulerEnabled: false,
-  ServiceSchedulerEnabled: false,
-}
+const PREEMPTION_DEFAULTS = DEFAULT_SCHEDULER_CONFIGURATION.PreemptionConfig
 
 /** Preemption setting by job type. */
 const SETTING_BY_JOB_TYPE: Readonly<Record<string, keyof PreemptionConfig>> = {

@@ -8,7 +8,7 @@ import {
 } from '../../model/index.ts'
 
 /** Score components by scorer name. A score is the mean of the components that apply. */
-export type ScoresByScorer = Readonly<Record<string, number>>
+type ScoresByScorer = Readonly<Record<string, number>>
 
 /** Maximum bin-packing value, used for normalization. */
 const BIN_PACK_MAX = 18
@@ -23,7 +23,7 @@ export function quantize(value: number): number {
   return Math.round(value * SCORE_RESOLUTION) / SCORE_RESOLUTION
 }
 
-export interface FreeFractions {
+interface FreeFractions {
   /** Share of CPU and memory that is free after the placement, 0 to 1. */
   readonly freeCpu: number
   readonly freeMemory: number

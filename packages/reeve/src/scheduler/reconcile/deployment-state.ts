@@ -135,13 +135,6 @@ function withGroupStatesAndDescription(
   return { ...next, StatusDescription: runningDescription(next) }
 }
 
-/** True if enough allocations of the group are healthy and its canaries were promoted. */
-export function isGroupHealthy(state: DeploymentGroupState | undefined): boolean {
-  if (state === undefined) return true
-  if (state.DesiredCanaries > 0 && !state.Promoted) return false
-  return state.HealthyAllocs >= Math.max(state.DesiredTotal, state.DesiredCanaries)
-}
-
 interface UpdateLimitOptions {
   readonly group: TaskGroup
   readonly rollout: DeploymentState
@@ -211,11 +204,6 @@ export function splitCanaries(
     else stale.push(row)
   }
   return { active, stale, others }
-}
-
-/** True if the group has canaries that await promotion. */
-export function requiresPromotion(state: DeploymentGroupState | undefined): boolean {
-  return state !== undefined && state.DesiredCanaries > 0 && !state.Promoted
 }
 
 interface CanaryIndexOptions {

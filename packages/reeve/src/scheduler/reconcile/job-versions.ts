@@ -5,9 +5,10 @@ import {
   isClientTerminal,
   isEqual,
   isServerTerminal,
+  isAwaitingPromotion,
 } from '../../model/index.ts'
 import { isFromOlderVersion } from './allocation-state.ts'
-import { type DeploymentState, requiresPromotion } from './deployment-state.ts'
+import type { DeploymentState } from './deployment-state.ts'
 
 interface RepairVersionsOptions {
   readonly job: Job
@@ -58,7 +59,7 @@ export class RepairVersions {
     const deployedVersion = this.#findDeployedVersion(groupName)
     if (deployedVersion !== undefined) return deployedVersion
     const wasDeployedWithoutCanaries =
-      isFailed && !requiresPromotion(groupStateOf(current, groupName))
+      isFailed && !isAwaitingPromotion(groupStateOf(current, groupName))
     return wasDeployedWithoutCanaries ? undefined : this.#newestOlderVersion(groupName)
   }
 

@@ -5,13 +5,13 @@ import {
   newGroupState,
   type AllocationRow,
   type PublicNode,
+  isAwaitingPromotion,
+  isGroupHealthy,
 } from '../../model/index.ts'
 import {
   chooseCanaryIndexes,
   type DeploymentState,
   type GroupDeploymentChange,
-  isGroupHealthy,
-  requiresPromotion,
   splitCanaries,
   updateLimit,
   usesDeployments,
@@ -58,7 +58,7 @@ export interface ReconcileResult {
   readonly deploymentChange: GroupDeploymentChange
 }
 
-export interface ReconcileContext {
+interface ReconcileContext {
   readonly job: Job
   readonly nowMs: number
   readonly evaluationIds: ReadonlySet<string>
@@ -267,7 +267,7 @@ function planCanaries(
   const present = [...canaries.keep, ...canaries.rescheduleNow]
   // Replacements before promotion run the old version, so they have to be updated as well.
   const replacesOldVersion =
-    requiresPromotion(state) && groupState.toReplace.length + groupState.missingCount > 0
+    isAwaitingPromotion(state) && groupState.toReplace.length + groupState.missingCount > 0
   const isNeeded =
     (groupState.destructive.length > 0 || replacesOldVersion) &&
     present.length < requested &&
@@ -288,7 +288,7 @@ function planCanaries(
   }))
   const newCanaries = indexes.map((index): Placement => ({ cause: 'canary', index, canary: true }))
   return {
-    isActive: isNeeded || requiresPromotion(state),
+    isActive: isNeeded || isAwaitingPromotion(state),
     desired: isNeeded
       ? Math.max(requested, state?.DesiredCanaries ?? 0)
       : (state?.DesiredCanaries ?? 0),

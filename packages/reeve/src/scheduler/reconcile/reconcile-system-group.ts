@@ -6,12 +6,13 @@ import {
   newGroupState,
   type AllocationRow,
   type PublicNode,
+  isAwaitingPromotion,
+  isGroupHealthy,
+  isSchedulable,
 } from '../../model/index.ts'
 import {
   type DeploymentState,
   type GroupDeploymentChange,
-  isGroupHealthy,
-  requiresPromotion,
   updateLimit,
   usesDeployments,
 } from './deployment-state.ts'
@@ -30,7 +31,7 @@ import { stopAsLost, type Placement, type Stop } from './reconcile-result.ts'
 import type { ReconcileResult } from './reconcile-group.ts'
 import type { UpdateClassifier } from './job-versions.ts'
 
-export interface SystemReconcileContext {
+interface SystemReconcileContext {
   readonly job: Job
   readonly nowMs: number
   readonly rollout: DeploymentState
@@ -129,7 +130,7 @@ class SystemGroupState {
   readonly destructive: AllocationRow[] = []
   /** To be updated, but their node is ineligible or no longer feasible. */
   readonly notUpdatable: AllocationRow[] = []
-  /** Of the current version, or on an unreachable node. */
+  /** Allocations of the current version, or on an unreachable node. */
   readonly unchanged: AllocationRow[] = []
   readonly disconnecting: AllocationRow[] = []
   readonly reconnected: AllocationRow[] = []
@@ -205,14 +206,6 @@ class SystemGroupState {
   }
 }
 
-function isSchedulable(node: PublicNode): boolean {
-  return (
-    node.Status === 'ready' &&
-    node.SchedulingEligibility === 'eligible' &&
-    node.DrainStrategy === null
-  )
-}
-
 function missingPlacements(
   group: TaskGroup,
   groupState: SystemGroupState,
@@ -258,7 +251,7 @@ function planSystemCanaries(group: TaskGroup, input: SystemCanaryInput): SystemC
   const share = Math.ceil((groupState.destructive.length * (update?.Canary ?? 0)) / 100)
   const desired =
     state === undefined ? Math.min(share, update?.MaxParallel ?? 0) : state.DesiredCanaries
-  const isActive = state === undefined ? desired > 0 : requiresPromotion(state)
+  const isActive = state === undefined ? desired > 0 : isAwaitingPromotion(state)
   const isOnHold = rollout.isPaused || rollout.isFailed
   const isCanary = (row: AllocationRow): boolean =>
     row.DeploymentStatus?.Canary === true && row.DeploymentID === rollout.current?.ID

@@ -3,7 +3,7 @@ import { msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 
 /** Decides when a failed allocation is rescheduled. */
-export type RescheduleDecision =
+type RescheduleDecision =
   | { readonly when: 'now' }
   | { readonly when: 'later'; readonly dueMs: number }
   | { readonly when: 'never' }
@@ -15,7 +15,7 @@ const DUE_TOLERANCE_MS = 1_000
 /** Number of attempts kept for an unlimited policy. */
 const UNLIMITED_EVENTS_MAX = 5
 
-export interface RescheduleContext {
+interface RescheduleContext {
   readonly policy: ReschedulePolicy | null
   readonly nowMs: number
   /** IDs of the evaluations that are processed now. */

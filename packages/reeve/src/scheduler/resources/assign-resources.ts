@@ -13,7 +13,7 @@ import { assignDevices, type DeviceAssignment } from './device-allocator.ts'
 import { capacityOf, freeCores, cpuSharesOf, type GroupRequirements } from './resource-fit.ts'
 import { assignPorts, nodePorts, type AssignedPort } from './port-allocator.ts'
 
-export interface AssignInput {
+interface AssignInput {
   readonly group: TaskGroup
   readonly requirements: GroupRequirements
   readonly node: PublicNode

@@ -26,7 +26,7 @@ export interface DeviceAssignment {
 }
 
 /** Device instances in use, by `deviceKey`. */
-export interface DevicesInUse {
+interface DevicesInUse {
   has(key: string): boolean
 }
 

@@ -6,6 +6,7 @@ import {
   type NodeUsage,
   type PublicNode,
   DEFAULT_HOST_NETWORK,
+  PORT_MAX,
 } from '../../model/index.ts'
 
 /** A host port assigned to a request. */
@@ -205,7 +206,6 @@ interface HostAddress {
   readonly device: string
 }
 
-const PORT_MAX = 65_535
 /** Maximum number of ranges in a port list; enough for any useful list. */
 const PORT_RANGES_MAX = 256
 

@@ -15,7 +15,7 @@ import {
 } from './gc-batch.ts'
 
 /** Position at which a collection continues. */
-export type GcCursor =
+type GcCursor =
   | KeyListCursor<'jobs'>
   | OrderedCursor<'evaluations'>
   | OrderedCursor<'deployments'>

@@ -5,7 +5,7 @@ import { remove, type Change, type Store } from '../store.ts'
 /** Number of records scanned before yielding to the event loop; takes about two milliseconds. */
 const RECORDS_PER_BATCH = 5_000
 
-export interface AuditQuery {
+interface AuditQuery {
   readonly actorId?: string | undefined
   readonly action?: string | undefined
   /** Matches an element of `Resources`. */
@@ -25,7 +25,7 @@ export interface AuditQuery {
   readonly yieldToEventLoop: () => Promise<void>
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly records: readonly AuditRecord[]
   /** Number of matches found; a lower bound unless `countAll` is set. */
   readonly total: number

@@ -42,7 +42,7 @@ import { Table, type TableSpec } from '../table/table.ts'
  * Row type of each table. A new table needs a line here, a spec below and the steps of
  * docs/contributing/checklists/add-a-table.md.
  */
-export interface TableRows extends GovernanceRows {
+interface TableRows extends GovernanceRows {
   readonly acl_policies: AclPolicyRecord
   readonly acl_roles: AclRole
   readonly acl_tokens: AclTokenRow

@@ -59,13 +59,13 @@ export interface RowIndexFields {
 }
 
 /** The stored form of a row. */
-export interface EncodedTableRow {
+interface EncodedTableRow {
   readonly header: RowHeader
   readonly body: string
 }
 
 /** A row to write: its JSON, and its decoded form if available. */
-export interface RowWrite<Row> {
+interface RowWrite<Row> {
   readonly indexes: RowIndexes
   readonly text: RowJson
   readonly row?: Row | undefined
@@ -88,7 +88,7 @@ interface Slot<Row> {
 }
 
 /** Handle of a row; valid until the table changes. */
-export type Entry<Row> = Slot<Row>
+type Entry<Row> = Slot<Row>
 
 /** A ring of slots whose rows are cached in decoded form. */
 interface Ring<S> {

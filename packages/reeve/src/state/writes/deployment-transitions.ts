@@ -26,7 +26,7 @@ export interface DeploymentWrite {
 }
 
 /** A decided failure of a deployment. */
-export interface FailedDeployment {
+interface FailedDeployment {
   readonly deployment: Deployment
   /** Status description, including the rollback of the job. */
   readonly statusDescription: string

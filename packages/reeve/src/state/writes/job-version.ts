@@ -20,7 +20,7 @@ import { withDerivedRows } from './derived-rows.ts'
 import { put, remove, type Change, type Stamp } from '../store.ts'
 import { jobVersionKey, namespacedKey, type TableName, type Tables } from '../schema/tables.ts'
 
-export interface VersionOptions {
+interface VersionOptions {
   readonly ids: IdSource
   /** Blob key of the source of the new version; undefined if it has none. */
   readonly sourceBlob: string | undefined
@@ -179,7 +179,7 @@ export function purgeJobRows(tables: Tables, job: Job): Change[] {
   ]
 }
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly stamp: Stamp
   readonly ids: IdSource
   /**

@@ -1,19 +1,29 @@
 import type { Logger } from '@reeve/kit/log.ts'
 import type { CheckpointPosition, EnginePosition, LogEntry } from '../../state/index.ts'
 import * as data from './data-directory.ts'
-import { openDatabase, LOADER_THREAD_MIN_BYTES, WRITE_BUFFER_BYTES } from './row-database.ts'
+import {
+  openDatabase,
+  LOADER_THREAD_MIN_BYTES,
+  WRITE_BUFFER_BYTES,
+  type WriteOperation,
+} from './row-database.ts'
 import { blobOperation, EmbeddedEngine, metadataOperation } from './embedded-engine.ts'
 import * as layout from './row-format.ts'
 import { CorruptDatabaseError, verifyDatabase } from './leveldb/verify-database.ts'
 import type { TableEntry } from './leveldb/record-log.ts'
 import { scanLog, type LogScan, CorruptLogError } from './log/segment.ts'
 import { SegmentedLog, type SegmentedLogOptions } from './log/segmented-log.ts'
-import { deleteDatabaseLog, verifyDatabaseLog, moveDatabaseLog } from './log/move-log.ts'
 import { clearRetired, FileReaper } from './file-reaper.ts'
 import { DiskReserve } from './reserve.ts'
 import { toStorageFault } from './storage-faults.ts'
-import { recordWriterVersion } from './data-directory.ts'
-import { assertNotBehind, readPosition, type OpenStorage } from './stored-position.ts'
+import { corruptDirectory, recordWriterVersion } from './data-directory.ts'
+import {
+  assertNotBehind,
+  readPosition,
+  type OpenStorage,
+  missingEntry,
+  readMetadata,
+} from './stored-position.ts'
 
 export interface EmbeddedEngineOptions extends Pick<
   SegmentedLogOptions,
@@ -261,4 +271,56 @@ async function initializeEmpty({ paths, database }: OpenStorage): Promise<void> 
   await (await SegmentedLog.create(paths.log, 1)).close()
   await data.writeHighWaterMark(paths, data.EMPTY_HIGH_WATER_MARK)
   await data.markReady(paths)
+}
+
+const KEYS_PER_DELETE_BATCH = 2_000
+
+/** Index range of a log stored in the database. */
+interface DatabaseLog {
+  readonly firstIndex: number
+  readonly lastIndex: number
+}
+
+/**
+ * Up to format 2 the log was stored in the database. Checks that no entry is missing; read-only.
+ */
+async function verifyDatabaseLog(stored: OpenStorage): Promise<DatabaseLog> {
+  const { firstIndex, checkpoint } = await readMetadata(stored)
+  let next = firstIndex
+  const range = layout.logRange(firstIndex, Number.MAX_SAFE_INTEGER)
+  for await (const keys of stored.database.keyPages(range))
+    for (const key of keys) if (key !== layout.logKey(next++)) throw missingEntry(stored, next - 1)
+  return { firstIndex, lastIndex: Math.max(next - 1, checkpoint.upTo) }
+}
+
+/** Copies the log from the database into files; the original remains until `deleteDatabaseLog`. */
+async function moveDatabaseLog(
+  { paths, database }: OpenStorage,
+  { firstIndex, lastIndex }: DatabaseLog,
+  options: SegmentedLogOptions,
+): Promise<SegmentedLog> {
+  const log = await SegmentedLog.create(paths.log, Math.min(firstIndex, lastIndex + 1), options)
+  try {
+    for await (const page of database.entryPages(layout.logRange(firstIndex, lastIndex)))
+      await log.append(page.map(([key, value]) => layout.decodeLogValue(key, value)))
+    return log
+  } catch (thrown) {
+    await log.close()
+    if (!(thrown instanceof layout.ChecksumError)) throw thrown
+    throw corruptDirectory(paths, `a log entry: ${thrown.message}`, thrown)
+  }
+}
+
+/**
+ * Removes the copied log from the database. The next start removes what an interrupted one left.
+ */
+async function deleteDatabaseLog({ database }: OpenStorage): Promise<void> {
+  const range = layout.logRange(1, Number.MAX_SAFE_INTEGER)
+  for await (const keys of database.keyPages(range))
+    for (let at = 0; at < keys.length; at += KEYS_PER_DELETE_BATCH)
+      await database.write(
+        keys
+          .slice(at, at + KEYS_PER_DELETE_BATCH)
+          .map((key): WriteOperation => ({ type: 'del', key })),
+      )
 }

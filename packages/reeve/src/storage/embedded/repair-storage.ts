@@ -27,7 +27,7 @@ interface StorageProblem {
 }
 
 /** Result of checking a storage that is not open. */
-export interface StorageCheck {
+interface StorageCheck {
   readonly problems: readonly StorageProblem[]
   /** Observations that are not damage. */
   readonly notes: readonly string[]

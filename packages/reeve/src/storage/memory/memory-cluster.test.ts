@@ -1,5 +1,5 @@
 import { leaseStoreSuite } from '../../../test/suites/lease-store.ts'
-import { MemoryLease } from './memory-cluster.ts'
+import { MemoryLease } from './memory-engine.ts'
 
 leaseStoreSuite('memory', () => {
   let nowMs = 1

@@ -67,7 +67,7 @@ function runTests(postgres: TestPostgres): void {
     assert.equal(rows[0]?.['last_index'], '2')
   })
 
-  test('a database that is away is waited for, until somebody ends the wait', async (t) => {
+  test('waits for an unavailable database until the wait is aborted', async (t) => {
     const own = await startPostgres()
     atEnd(t, () => own.stop())
     await own.kill()

@@ -100,7 +100,7 @@ function runTests(postgres: TestPostgres): void {
     assert.deepEqual(await textsIn(next.engine), ['commit 1', 'of the next'])
   })
 
-  test('a checkpoint goes on when its connections are cut', async (t) => {
+  test('a checkpoint continues when its connections are closed', async (t) => {
     const url = await postgres.newDatabase()
     const proxy = await PostgresProxy.start(t, postgres.root)
     const { engine } = await leaderAt(t, proxy.url(url))

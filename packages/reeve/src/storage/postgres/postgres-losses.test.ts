@@ -63,7 +63,7 @@ function runTests(postgres: TestPostgres): void {
     assert.equal(await lease.renew({ term }, { ...claim, applied: before }), true)
   })
 
-  test('nobody leads from an entry that is not the end of the log', async (t) => {
+  test('no server leads from an entry that is not the end of the log', async (t) => {
     const { engine, database, history, term, goBack } = await aLeader(t, postgres)
     await engine.append([entry(1)])
     const first = history.last

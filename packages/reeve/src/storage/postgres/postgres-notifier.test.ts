@@ -47,7 +47,7 @@ test(
   },
 )
 
-test('notifier: a failed lease acquisition notifies nobody', { skip }, async (t) => {
+test('notifier: a failed lease acquisition sends no notification', { skip }, async (t) => {
   const postgres = await startPostgres()
   atEnd(t, () => postgres.stop())
   const database = await openPostgresDatabase(await postgres.newDatabase())

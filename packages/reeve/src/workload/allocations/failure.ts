@@ -28,7 +28,7 @@ import type { WorkloadContext, WorkOrigin } from '../context.ts'
 import { locateFields } from '../jobs/checks.ts'
 import { readSubmission, versionsOf } from '../jobs/versions.ts'
 
-export interface FailureParams {
+interface FailureParams {
   readonly allocId: string
   readonly origin: WorkOrigin
   /** Reads the last output of a task from its node, before its end or up to now. */

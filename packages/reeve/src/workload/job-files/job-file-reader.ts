@@ -10,7 +10,7 @@ import {
 } from '../../threads/index.ts'
 import type { JobFileOutcome, JobFileTask } from './job-file-task.ts'
 
-export interface JobFileReaderOptions {
+interface JobFileReaderOptions {
   readonly clock: Clock
   /** Memory limit of the thread; a default applies if not given. */
   readonly megabytesMax?: number

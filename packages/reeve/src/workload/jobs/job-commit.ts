@@ -242,7 +242,7 @@ function withCurrentCounts(job: Job, current: Job | undefined): Job {
   }
 }
 
-export interface JobCommitInput {
+interface JobCommitInput {
   readonly job: Job
   readonly current: Job | undefined
   readonly priority: number
@@ -320,7 +320,7 @@ export function findUnchangedJob(job: Job, current: Job | undefined): Job | unde
   return current === undefined || current.Stop || jobSpecChanged(current, job) ? undefined : current
 }
 
-export interface RegistrationStamp {
+interface RegistrationStamp {
   readonly stamp: Stamp
   /** Empty if there is no evaluation. */
   readonly evalId: string

@@ -13,7 +13,7 @@ export interface JobIndexEntry {
 }
 
 /** Fields of a job that are kept with the order. */
-export type IndexedJobFields = Pick<Job, (typeof INDEXED_JOB_FIELDS)[number]>
+type IndexedJobFields = Pick<Job, (typeof INDEXED_JOB_FIELDS)[number]>
 
 export const INDEXED_JOB_FIELDS = [
   'ID',

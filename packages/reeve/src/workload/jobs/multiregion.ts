@@ -48,7 +48,7 @@ export function splitByRegion(
   return ok({ localRegion: region, jobs })
 }
 
-export interface MultiregionDeps {
+interface MultiregionDeps {
   readonly regions: RemoteRegions
   /** The secret of the caller; each region authorizes it on its own. */
   readonly secret: string
@@ -213,7 +213,7 @@ function partialFailure(
 const REGISTER_AGAIN =
   'Register it again when that is put right: where it is registered already, nothing changes.'
 
-export interface StopInRegionsOptions {
+interface StopInRegionsOptions {
   readonly regions: RemoteRegions
   readonly secret: string
   readonly job: Job

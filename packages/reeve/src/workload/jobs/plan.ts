@@ -47,7 +47,7 @@ import {
 } from './job-commit.ts'
 import { checkSubmittedJob, checkUpdate, mayUseVolumes, registrationWarnings } from './checks.ts'
 
-export interface PlanRequest extends SubmittedJob {
+interface PlanRequest extends SubmittedJob {
   readonly body: JobPlanRequest | undefined
   readonly pathJobId: string
   /** True for one region's part of a multi-region job. */

@@ -36,13 +36,13 @@ import { checkRegistrationEnabled } from '../operator.ts'
 import { specKey } from './job-commit.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 
-export interface ScaleRequest {
+interface ScaleRequest {
   readonly namespace: string
   readonly jobId: string
   readonly body: JobScaleRequest
 }
 
-export interface ScaleResult {
+interface ScaleResult {
   /** Undefined if no evaluation was created. */
   readonly evalId: string | undefined
   readonly jobModifyIndex: number

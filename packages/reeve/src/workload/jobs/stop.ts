@@ -23,7 +23,7 @@ import type { WorkloadContext } from '../context.ts'
 import { stopInOtherRegions } from './multiregion.ts'
 import { originOfRequest, versionRows } from './versions.ts'
 
-export interface StopRequest {
+interface StopRequest {
   readonly namespace: string
   readonly jobId: string
   readonly purge: boolean
@@ -34,7 +34,7 @@ export interface StopRequest {
   readonly allRegions?: { readonly secret: string } | undefined
 }
 
-export interface StopResult {
+interface StopResult {
   readonly evalId: string
   readonly evalCreateIndex: number
   readonly jobModifyIndex: number

@@ -136,7 +136,7 @@ export function checkRevocation(
 /** Maximum number of unconfirmed offers per node; further rotations wait. */
 const PENDING_OFFERS_MAX = 4
 
-export interface SecretRotation {
+interface SecretRotation {
   readonly status: NodeSecretRotation
   readonly nodeModifyIndex: number
   readonly index: number

@@ -69,7 +69,7 @@ export class NodeReportBatcher {
 }
 
 /** Allocation updates of one node. */
-export interface NodeReport {
+interface NodeReport {
   readonly nodeId: string
   readonly updates: readonly AllocationUpdate[]
 }

@@ -11,7 +11,7 @@ import {
   type SearchScope,
 } from './contexts.ts'
 
-export interface PrefixRequest {
+interface PrefixRequest {
   readonly text: string
   readonly context: string
   readonly origin: WorkOrigin

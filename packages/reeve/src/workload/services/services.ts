@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   SERVICE_OUTPUT_CHARS_MAX,
-  type AllocationServices,
+  type AllocationServiceSet,
   type ReportedService,
   type ServiceChecks,
   type ServiceRegistration,
@@ -30,7 +30,7 @@ import type { WorkloadContext } from '../context.ts'
 /** Service report of one node. */
 interface ServiceReport {
   readonly nodeId: string
-  readonly sets: readonly AllocationServices[]
+  readonly sets: readonly AllocationServiceSet[]
   /** All allocations with services; undefined if the report is partial. */
   readonly all: readonly string[] | undefined
 }

@@ -44,7 +44,7 @@ interface VariableWrite extends VariableTarget {
 }
 
 /** The current row, whether it was written or conflicts with the write. */
-export interface VariableWriteResult {
+interface VariableWriteResult {
   readonly kind: 'done' | 'conflict'
   readonly row: VariableRow | undefined
   readonly index: number
@@ -239,7 +239,7 @@ function validateTarget({ store }: WorkloadContext, request: VariableWrite): Ref
 }
 
 /** Decrypted items of a variable, which exist only while a request is handled. */
-export type VariableItems = Readonly<Record<string, string>>
+type VariableItems = Readonly<Record<string, string>>
 
 export function sealItems(sealer: Sealer, items: VariableItems): string {
   return sealer.seal(JSON.stringify(items))

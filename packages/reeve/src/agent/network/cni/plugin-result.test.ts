@@ -79,7 +79,7 @@ const results: readonly (readonly [string, object, object])[] = [
 ]
 
 for (const [name, result, wanted] of results)
-  test(`a result tells ${name}`, () => {
+  test(`a result contains ${name}`, () => {
     const parsed = parsePluginResult(JSON.stringify(result))
     assert.ok(parsed.ok)
     assert.deepEqual(networkFromResult(parsed.value, PATH), wanted)

@@ -5,13 +5,13 @@ import { rowsByCreation } from '../../list-index.ts'
 import { isLockedByRun } from '../run-changes.ts'
 
 /** Executing and pending runs of an organization. */
-export interface QueueCounts {
+interface QueueCounts {
   readonly pending: number
   readonly running: number
 }
 
 /** A phase that can start. */
-export interface NextPhase {
+interface NextPhase {
   readonly run: RunRow
   readonly phase: RunPhaseRow['phase']
 }

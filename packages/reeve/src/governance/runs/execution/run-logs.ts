@@ -66,7 +66,7 @@ export function logLength({ store }: Pick<LogContext, 'store'>, id: string): num
   return LOG_START.length + phase.logBytes + (isOpenPhase(phase) ? 0 : LOG_END.length)
 }
 
-export interface LogRange {
+interface LogRange {
   readonly offset: number
   readonly limit: number
 }

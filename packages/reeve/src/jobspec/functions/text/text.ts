@@ -4,8 +4,12 @@ import { text, strings, integer } from '../argument.ts'
 import { countGraphemes, splitGraphemes } from './character.ts'
 import { define, defineVariadic, chargeSteps, type FunctionResult } from '../define.ts'
 import { CLUSTER_CHARACTERS_PER_STEP, INDENT_SPACES_MAX } from '../limits.ts'
-import { toLower, toTitle, toUpper } from './letter-case.ts'
 import { boundedString } from './produced-text.ts'
+
+const ASCII = /^[\0-\x7f]*$/
+
+const WORD = /^[\p{L}\p{Nd}_]$/u
+const SPACE = /^\p{White_Space}$/u
 
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   chomp: define([text('str')], ([str]) => ok(trimEnd(str, (one) => one === '\n' || one === '\r'))),
@@ -60,8 +64,6 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   upper: define([text('str')], ([str]) => ok(toUpper(str))),
 }
 
-const SPACE = /^\p{White_Space}$/u
-
 function chargeGraphemes(str: string, meter: StepBudget) {
   return chargeSteps(meter, str.length / CLUSTER_CHARACTERS_PER_STEP)
 }
@@ -115,4 +117,51 @@ function trimEnd(str: string, isCut: (character: string) => boolean): string {
 function lastCharacter(str: string, end: number): string {
   const code = end >= 2 ? str.codePointAt(end - 2) : undefined
   return code !== undefined && code > 0xffff ? str.slice(end - 2, end) : str.slice(end - 1, end)
+}
+
+/**
+ * Converts case by code point: the number of characters stays the same, and no conversion depends
+ * on context. So `ß` has no upper case, and a final sigma is not special.
+ */
+function toUpper(str: string): string {
+  return ASCII.test(str) ? str.toUpperCase() : [...str].map(upperOf).join('')
+}
+
+function toLower(str: string): string {
+  return ASCII.test(str) ? str.toLowerCase() : [...str].map(lowerOf).join('')
+}
+
+function upperOf(character: string): string {
+  const upper = character.toUpperCase()
+  return isSingleCodePoint(upper) ? upper : character
+}
+
+/** Only `İ` has a lower case of two code points: the dot is dropped. */
+function lowerOf(character: string): string {
+  const [first = character] = character.toLowerCase()
+  return first
+}
+
+function isSingleCodePoint(str: string): boolean {
+  return str.length === String.fromCodePoint(str.codePointAt(0) ?? 0).length
+}
+
+/** Capitalizes the first letter of every word; a word starts after any separator. */
+function toTitle(str: string): string {
+  let isStart = true
+  let title = ''
+  for (const character of str) {
+    title += isStart ? upperOf(character) : character
+    isStart = isSeparator(character)
+  }
+  return title
+}
+
+/**
+ * All ASCII characters except letters, digits and underscores separate words; of the others only
+ * spaces do.
+ */
+function isSeparator(character: string): boolean {
+  if (WORD.test(character)) return false
+  return ASCII.test(character) || SPACE.test(character)
 }

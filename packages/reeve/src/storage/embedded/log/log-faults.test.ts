@@ -80,7 +80,7 @@ for (const point of ['before', 'half', 'after'] satisfies FaultPoint[])
   })
 
 for (const point of ['before', 'half', 'after'] satisfies FaultPoint[])
-  test(`log faults: after a full disk (${point}) the append is taken back and the log goes on`, async (t) => {
+  test(`log faults: after a full disk (${point}) the append is rolled back and the log continues`, async (t) => {
     for (let failAt = 0; failAt < COMMITS + 9; failAt += 3) {
       const directory = await emptyDirectory(t)
       const disk = faultyLogDisk(failAt, point, 'ENOSPC')

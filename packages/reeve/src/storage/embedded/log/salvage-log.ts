@@ -11,7 +11,7 @@ import {
 import { decodeEntries } from './record.ts'
 
 /** An unreadable or missing part of the log. */
-export interface LogDamage {
+interface LogDamage {
   /** First affected index. */
   readonly fromIndex: number
   readonly message: string
