@@ -122,8 +122,8 @@ export const packages: readonly Check[] = [
       const { stdout } = spawnSync('lintian', ['--allow-root', release.file('.deb')], {
         encoding: 'utf8',
       })
-      const errors = stdout.split('\n').filter((line) => line.startsWith('E: '))
-      return passIf(errors.length === 0, errors.join('; ') || 'no errors')
+      const tags = stdout.split('\n').filter((line) => /^[EW]: /.test(line))
+      return passIf(tags.length === 0, tags.join('; ') || 'no errors or warnings')
     },
   },
   {
