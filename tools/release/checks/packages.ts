@@ -34,7 +34,7 @@ function liveDeb(release: OpenedRelease): string | undefined {
 stat -c '%a %U %G' /etc/reeve.d
 getent passwd reeve
 ${RUNNING}
-[ -n "$(running node)" ] || echo 'nothing runs'
+[ -n "$(running 'node*')" ] || echo 'nothing runs'
 echo '# edited' >>/etc/reeve.d/reeve.hcl
 dpkg -i /tmp/reeve.deb >/dev/null
 echo "after the upgrade: $(tail -1 /etc/reeve.d/reeve.hcl)"
@@ -49,14 +49,17 @@ ls -d /usr/lib/reeve /etc/reeve.d /var/lib/reeve /var/cache/reeve* 2>/dev/null |
   )
 }
 
-/** The processes whose program begins with a word; an essential system has no `pgrep`. */
+/** The processes whose names match a pattern; an essential system has no `pgrep`. */
 const RUNNING = `running() {
   for name in /proc/[0-9]*/comm; do
-    case $(cat "$name" 2>/dev/null) in "$1"*) echo "$name" ;; esac
+    case $(cat "$name" 2>/dev/null) in $1) echo "$name" ;; esac
   done
 }`
 
-/** A node with its own data directory: the task outlives the agent, and the next agent finds it. */
+/**
+ * A node with its own data directory: the task outlives the agent, and the next agent finds it. Its
+ * supervisor is called `reeve-task`; the helper that ends with the agent has a longer name.
+ */
 const UPGRADE_WITH_TASK = `
 export REEVE_ACL=false REEVE_RAW_EXEC=true
 start_agent() {
