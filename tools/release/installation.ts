@@ -15,7 +15,7 @@ import { rolldown, type Plugin } from 'rolldown'
 import type { CommandSpec } from '../../packages/reeve/src/cli/command.ts'
 import { COMMANDS, GROUPS } from '../../packages/reeve/src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../packages/reeve/src/cli/completion/local-commands.ts'
-import { escapeModules, contentHash, shortenMaps } from '../build/bundle.ts'
+import { contentHash, escapeModules, hasSideEffects, shortenMaps } from '../build/bundle.ts'
 import { createSourcePlugin, entryModuleId } from '../build/source-plugin.ts'
 import { SOURCE } from '../build/paths.ts'
 import { fileEntry, readTree, type Entry } from './archive.ts'
@@ -218,7 +218,7 @@ async function bundleRelease(root: string, folder: string, stamp: ReleaseStamp):
       nativeBinding(root, stamp.target),
     ],
     logLevel: 'warn',
-    treeshake: { moduleSideEffects: true },
+    treeshake: { moduleSideEffects: hasSideEffects },
   })
   await bundle.write({
     dir: draft,
