@@ -97,8 +97,8 @@ License: Apache-2.0
     'non-standard-dir-perm',
     'non-standard-file-perm',
   ]
-  const comment = `# Node brings its libraries, the task helper runs on roots without any, and only the
-# group reeve may read the configuration.
+  const comment = `# Node brings its libraries, the task helper runs on roots without any,
+# and only the group reeve may read the configuration.
 `
   return [
     fileEntry('usr/share/doc/reeve/changelog.gz', gzipSync(changelog, { level: 9 })),

@@ -20,7 +20,7 @@ import {
 const FIRST_JOB_MS_MAX = 60_000
 const NOBODY = 65_534
 
-/** The files that a user downloads are in the root; the time is from there to a healthy deployment. */
+/** The time from the files that a user downloads, in the root, to a healthy deployment. */
 function installToFirstJob(release: OpenedRelease): Outcome {
   const root = release.debianRoot()
   if (root === undefined) return skipped(release.rootMissing)

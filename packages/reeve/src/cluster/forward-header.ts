@@ -44,7 +44,7 @@ export function signForward(
   return `${payload}.${computeMac(key, request, payload)}`
 }
 
-/** Returns the claims if a server with one of the keys signed them recently; undefined otherwise. */
+/** Returns the claims if a server with one of the keys signed them recently. */
 export function verifyForward(
   keys: readonly Buffer[],
   request: SignedRequest,

@@ -51,8 +51,8 @@ export interface TableSpec<Row> {
   /** Name of the index whose keys are blob keys: a blob is deleted with the last row of its key. */
   readonly blobIndex?: string
   /**
-   * The minor version (`0.2`) that introduced the table: until the cluster level has reached it, the
-   * version before may start again and could not read the rows (docs/how-to/upgrade.md).
+   * The minor version (`0.2`) that introduced the table: until the cluster level has reached it,
+   * the version before may start again and could not read the rows (docs/how-to/upgrade.md).
    */
   readonly since?: string
 }
