@@ -101,7 +101,10 @@ test('deb: dpkg reads its control data, its files and its configuration', (t) =>
     { encoding: 'utf8' },
   ).stdout
   // Debian names common licences by their file instead of repeating them.
-  assert.match(copyright, /^Copyright: \d{4} .+\nLicense: Apache-2\.0\n.*common-licenses\/Apache-2\.0/m)
+  assert.match(
+    copyright,
+    /^Copyright: \d{4} .+\nLicense: Apache-2\.0\n.*common-licenses\/Apache-2\.0/m,
+  )
   assert.ok(copyright.length < 1_000, copyright)
 })
 

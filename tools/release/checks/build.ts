@@ -120,7 +120,9 @@ export const build: readonly Check[] = [
         fs.chmodSync(moved, 0o755)
         const results = [RUNTIME_FLAGS, COMMAND_FLAGS].map((flags) => cacheUse(moved, flags))
         const isRight = results.every(({ accepted, rejected }) => accepted > 10 && rejected === 0)
-        const says = results.map(({ accepted, rejected }) => `${accepted} of ${accepted + rejected}`)
+        const says = results.map(
+          ({ accepted, rejected }) => `${accepted} of ${accepted + rejected}`,
+        )
         return passIf(isRight, `accepted with the flags of servers ${says.join(', of commands ')}`)
       } finally {
         fs.rmSync(moved, { recursive: true })

@@ -257,7 +257,11 @@ export function listOf<T>(element: OptionType<T>): OptionType<readonly T[]> {
     fromString: (text, place) =>
       readElements(splitList(text), (one) => element.fromString(one, place)),
     merge: replace,
-    toJson: (values) => values.map((value) => String(element.toJson(value))),
+    toJson: (values) =>
+      values.flatMap((value) => {
+        const shown = element.toJson(value)
+        return typeof shown === 'string' ? [shown] : []
+      }),
   }
 }
 
