@@ -8,18 +8,18 @@ case ${1-} in
   2) before=another ;;
   *) exit 0 ;;
 esac
-if [ -x /usr/bin/systemd-sysusers ] || [ -x /bin/systemd-sysusers ]; then
+if command -v systemd-sysusers >/dev/null 2>&1; then
   systemd-sysusers reeve.conf >/dev/null 2>&1 || :
 fi
-if ! grep -q '^reeve:' /etc/passwd; then
-  if [ -x /usr/sbin/useradd ]; then
-    /usr/sbin/useradd --system --user-group --no-create-home --home-dir /var/lib/reeve \
+if ! getent passwd reeve >/dev/null; then
+  if command -v useradd >/dev/null 2>&1; then
+    useradd --system --user-group --no-create-home --home-dir /var/lib/reeve \
       --shell /usr/sbin/nologin reeve
   else
     echo 'reeve: there is no useradd; create the system user "reeve" before you start the server.' >&2
   fi
 fi
-if grep -q '^reeve:' /etc/group; then
+if getent group reeve >/dev/null; then
   chgrp reeve /etc/reeve.d /etc/reeve.d/server /etc/reeve.d/agent
 fi
 chmod 0750 /etc/reeve.d /etc/reeve.d/server /etc/reeve.d/agent

@@ -67,15 +67,18 @@ async function write(root: string, draft: string): Promise<void> {
 }
 
 /**
- * Modules that only declare: importing one of them does nothing else, so a command that needs one
- * name of such a folder does not load all of it.
+ * Modules that only declare: importing one of them does nothing else, so a program that needs one
+ * name of such a folder does not load all of it. A server loads no policy engine: its threads do.
  */
-const DECLARING =
-  /\/packages\/(?:(?:contract|kit)\/src|reeve\/src\/(?:lang|model))\/|\/node_modules\/typebox\//
+const DECLARING = [
+  /\/packages\/(?:contract|go-template|hcl|kit|native-policy|rego)\/src\//,
+  /\/packages\/reeve\/src\/(?:lang|model|policy)\//,
+  /\/node_modules\/typebox\//,
+]
 
 /** Side effects of all other imports are kept, even if a package declares that it has none. */
-function hasSideEffects(id: string): boolean {
-  return !DECLARING.test(id)
+export function hasSideEffects(id: string): boolean {
+  return !DECLARING.some((folder) => folder.test(id))
 }
 
 export function shortenMaps(folder: string): void {

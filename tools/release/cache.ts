@@ -10,11 +10,14 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 
-/** The flags with which a release runs; compiled code is valid for exactly these. */
+/** The flags with which servers and nodes run; compiled code is valid for exactly these. */
 export const RUNTIME_FLAGS: readonly string[] = fs
   .readFileSync(join(import.meta.dirname, '../../bin/runtime-flags'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('--'))
+
+/** Commands run with the first: other flags make V8 compile the runtime's own modules again. */
+export const COMMAND_FLAGS: readonly string[] = RUNTIME_FLAGS.slice(0, 1)
 
 const SEEDS = [
   '--hash-seed=1',
@@ -23,6 +26,8 @@ const SEEDS = [
   '--min-semi-space-size=512',
   '--max-semi-space-size=512',
   '--initial-old-space-size=2000',
+  // One thread compiles in one order.
+  '--v8-pool-size=0',
 ]
 const WARMUP_MS_MAX = 120_000
 
@@ -42,6 +47,10 @@ interface Program {
   readonly node: string
 }
 
+interface FlaggedProgram extends Program {
+  readonly flags: readonly string[]
+}
+
 /**
  * Compiled code holds the address of its module, so a release is compiled in this place, whatever
  * directory it is made in.
@@ -50,12 +59,13 @@ const CACHE_BUILD_DIR = '/tmp/reeve-release-cache'
 const LOCK_WAIT_MS_MAX = 300_000
 const LOCK_POLL_MS = 500
 
-/** Fills `cache/` beside the build. */
+/** Fills `cache/` beside the build, with a folder for each set of flags. */
 export async function buildCompileCache({ folder, name, node }: Program): Promise<void> {
   await acquireBuildDir()
   try {
     fs.cpSync(join(folder, name), join(CACHE_BUILD_DIR, name), { recursive: true })
-    fillCache({ folder: CACHE_BUILD_DIR, name, node })
+    for (const flags of [RUNTIME_FLAGS, COMMAND_FLAGS])
+      fillCache({ folder: CACHE_BUILD_DIR, name, node, flags })
     fs.cpSync(join(CACHE_BUILD_DIR, 'cache'), join(folder, 'cache'), { recursive: true })
   } finally {
     fs.rmSync(CACHE_BUILD_DIR, { recursive: true })
@@ -81,10 +91,10 @@ async function acquireBuildDir(): Promise<void> {
   }
 }
 
-function fillCache(program: Program): void {
-  const { folder, node } = program
-  const wanted = cacheTag(node, [])
-  const seeded = cacheTag(node, SEEDS)
+function fillCache(program: FlaggedProgram): void {
+  const { folder, node, flags } = program
+  const wanted = cacheTag(node, flags)
+  const seeded = cacheTag(node, [...flags, ...SEEDS])
   const cache = join(folder, 'cache')
   // The program uses this folder only where its name is that of the runtime's tag.
   fs.mkdirSync(join(cache, seeded), { recursive: true })
@@ -104,14 +114,12 @@ function fillCache(program: Program): void {
 function cacheTag(node: string, flags: readonly string[]): string {
   const script =
     "`${process.version}-${process.arch}-${require('node:v8').cachedDataVersionTag().toString(16).padStart(8, '0')}`"
-  return execFileSync(node, [...RUNTIME_FLAGS, ...flags, '-p', script], {
-    encoding: 'utf8',
-  }).trim()
+  return execFileSync(node, [...flags, '-p', script], { encoding: 'utf8' }).trim()
 }
 
 /** In the folder of the build: a module of a thread may create files where it is started. */
-function runSeeded({ node, folder }: Program, args: readonly string[]): void {
-  spawnSync(node, [...RUNTIME_FLAGS, ...SEEDS, ...args], {
+function runSeeded({ node, folder, flags }: FlaggedProgram, args: readonly string[]): void {
+  spawnSync(node, [...flags, ...SEEDS, ...args], {
     cwd: folder,
     stdio: 'ignore',
     timeout: WARMUP_MS_MAX,
@@ -123,7 +131,7 @@ function runSeeded({ node, folder }: Program, args: readonly string[]): void {
  * Every module in a process of its own kind: modules that begin a thread or a process do their work
  * when they are imported, so they end with the process.
  */
-function importAll(program: Program): void {
+function importAll(program: FlaggedProgram): void {
   const folder = join(program.folder, program.name)
   const chunks = fs
     .readdirSync(folder)
@@ -164,7 +172,7 @@ const V8_AT = 20
 const FLAG_HASH_AT = V8_AT + 12
 
 /** The hash of flags that V8 writes into compiled code without the seeds. */
-function readFlagHash({ node }: Program, probe: string): number {
+function readFlagHash({ node, flags }: FlaggedProgram, probe: string): number {
   fs.mkdirSync(probe, { recursive: true })
   fs.writeFileSync(join(probe, 'probe.mjs'), 'export const probe = 1\n')
   fs.writeFileSync(
@@ -174,7 +182,7 @@ enableCompileCache({ directory: ${JSON.stringify(join(probe, 'cache'))}, portabl
 await import('./probe.mjs')
 `,
   )
-  execFileSync(node, [...RUNTIME_FLAGS, join(probe, 'run.mjs')])
+  execFileSync(node, [...flags, join(probe, 'run.mjs')])
   const [tag = ''] = fs.readdirSync(join(probe, 'cache'))
   const [file = ''] = fs.readdirSync(join(probe, 'cache', tag))
   const hash = fs.readFileSync(join(probe, 'cache', tag, file)).readUInt32LE(FLAG_HASH_AT)

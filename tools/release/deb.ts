@@ -62,7 +62,7 @@ function md5sums(entries: readonly Entry[]): string {
 }
 
 /** Files that Debian policy requires in addition to the program. */
-function debianFiles({ stamp, license }: Package): Entry[] {
+function debianFiles({ stamp }: Package): Entry[] {
   const date = new Date(stamp.epoch * 1_000).toUTCString().replace('GMT', '+0000')
   const changelog = `reeve (${stamp.version}) unstable; urgency=medium
 
@@ -70,10 +70,16 @@ function debianFiles({ stamp, license }: Package): Entry[] {
 
  -- The Reeve authors <packages@reeve.invalid>  ${date}
 `
-  const copyright = `Reeve is licensed under the Apache License 2.0; see
-/usr/share/common-licenses/Apache-2.0. Licences of what it contains: /usr/lib/reeve/NOTICE.
+  const copyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: reeve
+Source: https://github.com/reeve/reeve
+Comment: The licences of the parts that this package contains are in /usr/lib/reeve/NOTICE.
 
-${license}`
+Files: *
+Copyright: ${new Date(stamp.epoch * 1_000).getUTCFullYear()} The Reeve authors
+License: Apache-2.0
+ The full text is in /usr/share/common-licenses/Apache-2.0.
+`
   const overrides = [
     'embedded-library',
     'statically-linked-binary',
@@ -88,8 +94,12 @@ ${license}`
     'national-encoding',
     'initial-upload-closes-no-bugs',
     'bogus-mail-host',
+    'non-standard-dir-perm',
+    'non-standard-file-perm',
   ]
-  const comment = '# Node brings its libraries, and the task helper runs on roots without any.\n'
+  const comment = `# Node brings its libraries, the task helper runs on roots without any,
+# and only the group reeve may read the configuration.
+`
   return [
     fileEntry('usr/share/doc/reeve/changelog.gz', gzipSync(changelog, { level: 9 })),
     fileEntry('usr/share/doc/reeve/copyright', copyright),

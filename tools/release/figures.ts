@@ -6,8 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { REPOSITORY_ROOT as root } from '../source/finding.ts'
 import { waitFor, withAgent, withTempFolder, writeJob, type RunningAgent } from './checks/agent.ts'
 
-/** Medians of this many starts in turns: the machine's load falls on both. */
-const STARTS = 9
+/** Starts in turns: the load of the machine falls on both. */
+const STARTS = 25
 const AGENT_STARTS = 5
 
 export interface Ratio {

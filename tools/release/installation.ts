@@ -15,11 +15,11 @@ import { rolldown, type Plugin } from 'rolldown'
 import type { CommandSpec } from '../../packages/reeve/src/cli/command.ts'
 import { COMMANDS, GROUPS } from '../../packages/reeve/src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../packages/reeve/src/cli/completion/completion.ts'
-import { escapeModules, contentHash, shortenMaps } from '../build/bundle.ts'
+import { contentHash, escapeModules, hasSideEffects, shortenMaps } from '../build/bundle.ts'
 import { createSourcePlugin, entryModuleId } from '../build/source-plugin.ts'
 import { SOURCE } from '../build/paths.ts'
 import { fileEntry, readTree, type Entry } from './archive.ts'
-import { buildCompileCache, RUNTIME_FLAGS } from './cache.ts'
+import { buildCompileCache, COMMAND_FLAGS, RUNTIME_FLAGS } from './cache.ts'
 import { listParts, noticeText, partsDocument } from './parts.ts'
 import { buildHelper, prepareRuntime } from './runtime.ts'
 import { builtAtOf, cacheText, type ReleaseStamp, stampText } from './stamp.ts'
@@ -72,7 +72,9 @@ export async function buildInstallation(
 /** The shell script that starts the program, with the flags of its compiled code. */
 function starter(root: string): string {
   const text = fs.readFileSync(join(root, 'packaging/reeve.sh'), 'utf8')
-  return text.replaceAll('@FLAGS@', RUNTIME_FLAGS.join(' '))
+  return text
+    .replaceAll('@FLAGS@', RUNTIME_FLAGS.join(' '))
+    .replaceAll('@COMMAND_FLAGS@', COMMAND_FLAGS.join(' '))
 }
 
 /** For users; not what contributors read, and no pictures. */
@@ -216,7 +218,7 @@ async function bundleRelease(root: string, folder: string, stamp: ReleaseStamp):
       nativeBinding(root, stamp.target),
     ],
     logLevel: 'warn',
-    treeshake: { moduleSideEffects: true },
+    treeshake: { moduleSideEffects: hasSideEffects },
   })
   await bundle.write({
     dir: draft,

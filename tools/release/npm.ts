@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { fileEntry, createTar, type Entry } from './archive.ts'
-import { RUNTIME_FLAGS } from './cache.ts'
+import { COMMAND_FLAGS, RUNTIME_FLAGS } from './cache.ts'
 import type { Built } from './installation.ts'
 import type { ReleaseStamp } from './stamp.ts'
 
@@ -66,6 +66,7 @@ export function programPackage(
   const starter = fs
     .readFileSync(join(root, 'packaging/npm-starter.js.txt'), 'utf8')
     .replace('[/* FLAGS */]', JSON.stringify(RUNTIME_FLAGS))
+    .replace('[/* COMMAND FLAGS */]', JSON.stringify(COMMAND_FLAGS))
   return packed(
     root,
     manifest,

@@ -12,7 +12,7 @@ export interface OpenedRelease {
   readonly installation: string
   /** `DIR/FILE` for the one file with this ending; fails where it is missing. */
   file(suffix: string): string
-  /** A fresh root with essential packages and the libraries that packages depend on. */
+  /** A fresh root with essential packages, `xz` and the libraries that packages depend on. */
   debianRoot(): string | undefined
   /** Why there is no root. */
   readonly rootMissing: string
@@ -62,7 +62,7 @@ export async function openRelease(folder: string): Promise<OpenedRelease> {
 function bootstrap(folder: string): string {
   const given = process.env['REEVE_DEBIAN_ROOT']
   if (given !== undefined) return given
-  const include = '--include=libatomic1,libstdc++6,libgcc-s1'
+  const include = '--include=libatomic1,libstdc++6,libgcc-s1,xz-utils'
   run('debootstrap', ['--variant=minbase', include, 'stable', folder])
   return folder
 }

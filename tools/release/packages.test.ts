@@ -24,7 +24,6 @@ const given: Package = {
   },
   summary: 'a summary',
   description: ['A description', '', 'of three lines.'],
-  license: 'Apache License',
   entries: [
     fileEntry('usr/lib/reeve/program', '#!/bin/sh\n', 0o755),
     fileEntry(LONG, 'long'),
@@ -96,6 +95,17 @@ test('deb: dpkg reads its control data, its files and its configuration', (t) =>
     /\.\/usr\/bin\/reeve -> \.\.\/lib\/reeve\/program/,
   )
   assert.deepEqual(debOf(given), debOf(given))
+  const copyright = spawnSync(
+    'sh',
+    ['-c', 'dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/doc/reeve/copyright', file],
+    { encoding: 'utf8' },
+  ).stdout
+  // Debian names common licences by their file instead of repeating them.
+  assert.match(
+    copyright,
+    /^Copyright: \d{4} .+\nLicense: Apache-2\.0\n.*common-licenses\/Apache-2\.0/m,
+  )
+  assert.ok(copyright.length < 1_000, copyright)
 })
 
 test('rpm: rpm accepts its digests and reads its files, scripts and requirements', (t) => {

@@ -9,7 +9,6 @@ export interface Package {
   readonly stamp: ReleaseStamp
   readonly summary: string
   readonly description: readonly string[]
-  readonly license: string
   readonly entries: readonly Entry[]
   /** Files that an upgrade keeps if they have been edited. */
   readonly configuration: readonly string[]
@@ -38,7 +37,6 @@ export function systemPackage(
       'policies for jobs and infrastructure plans, in one program.',
       'This package contains server, node agent and command line.',
     ],
-    license: fs.readFileSync(join(root, 'LICENSE'), 'utf8'),
     entries: [
       ...own.map((entry) => ({ ...entry, path: `${HOME}/${entry.path}` })),
       linkEntry('usr/bin/reeve', '../lib/reeve/bin/reeve'),

@@ -19,6 +19,24 @@ export const OVERLOADED = 'overloaded'
 /** Kind of a fault that lasts until an operator acts: memory is short. */
 export const NO_CAPACITY = 'no-capacity'
 
+/** Kind of a fault that lasts until the program is restarted. */
+const PROGRAM_REPLACED = 'program-replaced'
+
+const MISSING_MODULE = new Set<unknown>(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'])
+
+/**
+ * Returns the Fault for an error of a module that was not found, and anything else unchanged. A
+ * program loads some of its modules late, and an upgrade removes those of the program that runs.
+ */
+export function withReplacedProgram(thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || !MISSING_MODULE.has(Reflect.get(thrown, 'code'))) return thrown
+  return new Fault(
+    PROGRAM_REPLACED,
+    'A part of this program is no longer on the disk, because it was upgraded or damaged. Restart it.',
+    { cause: thrown },
+  )
+}
+
 /** Checks an invariant. A failure is a programming error; the check is enabled in production. */
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${why}`)

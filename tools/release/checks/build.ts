@@ -1,7 +1,7 @@
 /** Checks 1 to 10: the files of a release. */
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { RUNTIME_FLAGS } from '../cache.ts'
+import { COMMAND_FLAGS, RUNTIME_FLAGS } from '../cache.ts'
 import { run } from '../opened.ts'
 import { installedFiles, MEGABYTE, skipped, passIf, type Check } from './check.ts'
 
@@ -118,17 +118,12 @@ export const build: readonly Check[] = [
       try {
         run('cp', ['-a', `${installation}/.`, moved])
         fs.chmodSync(moved, 0o755)
-        const said = run(
-          join(moved, 'lib/node'),
-          [...RUNTIME_FLAGS, join(moved, 'program/reeve.js'), 'job', 'status', '--help'],
-          {
-            env: { NODE_DEBUG_NATIVE: 'COMPILE_CACHE', HOME: '/nonexistent' },
-            ...(process.getuid?.() === 0 ? { uid: NOBODY } : {}),
-          },
+        const results = [RUNTIME_FLAGS, COMMAND_FLAGS].map((flags) => cacheUse(moved, flags))
+        const isRight = results.every(({ accepted, rejected }) => accepted > 10 && rejected === 0)
+        const says = results.map(
+          ({ accepted, rejected }) => `${accepted} of ${accepted + rejected}`,
         )
-        const accepted = said.match(/was accepted/g)?.length ?? 0
-        const rejected = said.match(/was rejected/g)?.length ?? 0
-        return passIf(accepted > 10 && rejected === 0, `${accepted} accepted, ${rejected} rejected`)
+        return passIf(isRight, `accepted with the flags of servers ${says.join(', of commands ')}`)
       } finally {
         fs.rmSync(moved, { recursive: true })
       }
@@ -137,6 +132,20 @@ export const build: readonly Check[] = [
 ]
 
 const NOBODY = 65_534
+
+function cacheUse(installation: string, flags: readonly string[]) {
+  const said = run(
+    join(installation, 'lib/node'),
+    [...flags, join(installation, 'program/reeve.js'), 'job', 'status', '--help'],
+    {
+      env: { NODE_DEBUG_NATIVE: 'COMPILE_CACHE', HOME: '/nonexistent' },
+      ...(process.getuid?.() === 0 ? { uid: NOBODY } : {}),
+    },
+  )
+  const count = (of: RegExp): number => said.match(of)?.length ?? 0
+  return { accepted: count(/was accepted/g), rejected: count(/was rejected/g) }
+}
+
 const BEGUN = /new URL\("([^"]+\.(?:js|ts))",\s*import\.meta\.url\)/g
 const LIBRARIES = /^(?:lib(?:atomic|dl|m|stdc\+\+|gcc_s|pthread|c)\.so\.\d|ld-linux.*)$/
 

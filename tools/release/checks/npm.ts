@@ -10,14 +10,24 @@ import { fromTests, skipped, passIf, type Check, type Outcome } from './check.ts
 const TOO_OLD = [20, 22, 24] as const
 
 /** Installs the two packages globally below a folder; the runtime comes from the registry. */
-function install(release: OpenedRelease, folder: string, ...flags: string[]): string {
+function install(release: OpenedRelease, folder: string): string {
   const packed = [
     release.file(`reeve-${release.version}.tgz`),
     release.file(`reeve-task-linux-x64-${release.version}.tgz`),
   ]
-  const chosen = flags.includes('--omit=optional') ? packed.slice(0, 1) : packed
-  run('npm', ['install', '--global', '--prefix', folder, '--no-audit', ...flags, ...chosen])
+  const flags = ['--no-audit', '--ignore-scripts']
+  run('npm', ['install', '--global', '--prefix', folder, ...flags, ...packed])
   return join(folder, 'bin/reeve')
+}
+
+/**
+ * As on a platform for which there is no runtime, or after its download has failed. `npm install
+ * --global --omit=optional` installs optional packages all the same.
+ */
+function removeRuntimes(folder: string): void {
+  const packages = join(folder, 'lib/node_modules/reeve/node_modules')
+  for (const name of fs.readdirSync(packages))
+    if (name.startsWith('node-')) fs.rmSync(join(packages, name), { recursive: true })
 }
 
 /** Another version of Node from the registry; undefined where it cannot be fetched. */
@@ -31,7 +41,9 @@ function nodeOf(folder: string, major: number): string | undefined {
 
 async function onOldNodes(release: OpenedRelease): Promise<Outcome> {
   return await withTempFolder((folder) => {
-    const program = install(release, join(folder, 'without'), '--omit=optional')
+    const prefix = join(folder, 'without')
+    const program = install(release, prefix)
+    removeRuntimes(prefix)
     const problems: string[] = []
     for (const major of TOO_OLD) {
       const node = nodeOf(folder, major)
@@ -55,7 +67,7 @@ export const npm: readonly Check[] = [
     title: 'npm: installs without scripts a program that runs tasks with exec',
     run: (release) =>
       withTempFolder(async (folder) => {
-        const program = [install(release, folder, '--ignore-scripts')]
+        const program = [install(release, folder)]
         return await withAgent({ program, args: ['--dev'] }, async (agent) => {
           const health = await driverHealth(agent, 'exec')
           if (process.getuid?.() !== 0) return passIf(/^false .*root/.test(health), health)

@@ -30,7 +30,7 @@ const refused = [
 ]
 
 test('forward header: servers with the same key accept it and read the client address', () => {
-  const hop = verifyForward(key, request, { value, nowMs })
+  const hop = verifyForward([key], request, { value, nowMs })
   assert.equal(hop?.clientAddress, '10.0.0.7')
   assert.equal(hop.target, 'leader:4646')
   assert.notEqual(signForward(key, request, passed), value, 'no two are alike')
@@ -39,8 +39,13 @@ test('forward header: servers with the same key accept it and read the client ad
 for (const c of refused)
   test(`forward header: one with ${c.name} is rejected`, () => {
     const given = { value: 'value' in c ? c.value : value, nowMs: c.nowMs ?? nowMs }
-    assert.equal(verifyForward(c.key ?? key, c.request ?? request, given), undefined)
+    assert.equal(verifyForward([c.key ?? key], c.request ?? request, given), undefined)
   })
+
+test('forward header: while the key is rotated, the one before is accepted', () => {
+  const rotated = Buffer.alloc(32, 9)
+  assert.equal(verifyForward([rotated, key], request, { value, nowMs })?.target, 'leader:4646')
+})
 
 function withPart(at: number, text: string): string {
   return value.split('.').with(at, text).join('.')

@@ -44,9 +44,9 @@ export function signForward(
   return `${payload}.${computeMac(key, request, payload)}`
 }
 
-/** Returns the claims if a server of this cluster signed them recently; undefined otherwise. */
+/** Returns the claims if a server with one of the keys signed them recently. */
 export function verifyForward(
-  key: Buffer,
+  keys: readonly Buffer[],
   request: SignedRequest,
   { value, nowMs }: { readonly value: unknown; readonly nowMs: number },
 ): ForwardClaims | undefined {
@@ -54,11 +54,14 @@ export function verifyForward(
   const [time = '', nonce = '', caller = '', target = '', mac = '', ...more] = value.split('.')
   const isRecent = time !== '' && Math.abs(nowMs - Number(time)) <= VALIDITY_MS
   if (more.length > 0 || !isRecent) return undefined
-  const expectedMac = Buffer.from(computeMac(key, request, [time, nonce, caller, target].join('.')))
-  const actualMac = Buffer.from(mac)
-  if (actualMac.length !== expectedMac.length || !timingSafeEqual(actualMac, expectedMac))
-    return undefined
+  const payload = [time, nonce, caller, target].join('.')
+  if (!keys.some((key) => isSameMac(mac, computeMac(key, request, payload)))) return undefined
   return { nonce, clientAddress: decodeBase64Url(caller), target: decodeBase64Url(target) }
+}
+
+function isSameMac(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 function decodeBase64Url(encoded: string): string {

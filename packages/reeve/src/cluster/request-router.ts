@@ -28,6 +28,8 @@ interface ClusterRequestRouterOptions {
   /** `host:port` of a server by name; undefined if it is unknown or has failed. */
   readonly addressOf?: (server: string) => string | undefined
   readonly key: Buffer
+  /** Keys of servers that do not have the new one yet, while the key is rotated. */
+  readonly previousKeys?: readonly Buffer[] | undefined
   /** TLS options for connections to other servers; undefined for plain HTTP. */
   readonly dialOptions?: () => ConnectionOptions
   /**
@@ -81,9 +83,10 @@ export class ClusterRequestRouter implements LeaderRouter {
     if (value === undefined) return undefined
     const cached = this.#claimsByRequest.get(request)
     if (cached !== undefined) return cached.hop
-    const { key, selfAddress, isClusterPeer = () => true } = this.#options
+    const { key, previousKeys = [], selfAddress, isClusterPeer = () => true } = this.#options
     const nowMs = this.#options.nowMs()
-    const claims = verifyForward(key, { method, url, headers }, { value, nowMs })
+    const keys = [key, ...previousKeys]
+    const claims = verifyForward(keys, { method, url, headers }, { value, nowMs })
     const isForThisServer = claims?.target === selfAddress() && isClusterPeer(socket)
     if (isForThisServer && this.#nonces.useOnce(claims.nonce, socket, nowMs))
       this.#clientAddresses.set(request, claims.clientAddress)

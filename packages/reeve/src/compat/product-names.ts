@@ -123,13 +123,13 @@ const RULES: RuleAliases = {
 
 const METRICS: MetricAliases = {
   names: {
-    job_summary_queued: 'nomad_nomad_job_summary_queued',
-    job_summary_starting: 'nomad_nomad_job_summary_starting',
-    job_summary_running: 'nomad_nomad_job_summary_running',
-    job_summary_complete: 'nomad_nomad_job_summary_complete',
-    job_summary_failed: 'nomad_nomad_job_summary_failed',
-    job_summary_lost: 'nomad_nomad_job_summary_lost',
-    job_summary_unknown: 'nomad_nomad_job_summary_unknown',
+    job_allocations_queued: 'nomad_nomad_job_summary_queued',
+    job_allocations_starting: 'nomad_nomad_job_summary_starting',
+    job_allocations_running: 'nomad_nomad_job_summary_running',
+    job_allocations_complete: 'nomad_nomad_job_summary_complete',
+    job_allocations_failed: 'nomad_nomad_job_summary_failed',
+    job_allocations_lost: 'nomad_nomad_job_summary_lost',
+    job_allocations_unknown: 'nomad_nomad_job_summary_unknown',
     node_allocated_cpu: 'nomad_client_allocated_cpu',
     node_allocated_memory: 'nomad_client_allocated_memory',
     node_allocated_disk: 'nomad_client_allocated_disk',

@@ -3,7 +3,13 @@ import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
-import { Fault, errorMessage, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
+import {
+  Fault,
+  errorMessage,
+  NO_CAPACITY,
+  OVERLOADED,
+  withReplacedProgram,
+} from '@reeve/kit/fault.ts'
 import type { Logger } from '@reeve/kit/log.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHABLE } from '../workload/index.ts'
@@ -299,7 +305,8 @@ interface FailedRequest {
  * Answers an error thrown by a handler: an invalid body (4xx), a limit (429), an environment fault
  * (503), or a bug (500).
  */
-function sendError(log: Logger, { error, request, reply }: FailedRequest): FastifyReply {
+function sendError(log: Logger, { error: thrown, request, reply }: FailedRequest): FastifyReply {
+  const error = withReplacedProgram(thrown)
   const status = statusOf(error)
   const message = errorText(error, status)
   // Not logged per request: a missing leader, a storage that rejects writes, an unreachable region,

@@ -89,6 +89,7 @@ export class ClusterMember {
     const { config, database, secrets, status } = options
     await database.assertSameCluster({
       keyFingerprint: secrets.keyFingerprint,
+      previousFingerprints: secrets.previousFingerprints,
       region: config.region,
     })
     await assertAdjacentVersions(database.servers, member.#roll.self)

@@ -69,6 +69,7 @@ export async function openMember(
     selfAddress: handlers.selfAddress,
     addressOf: handlers.addressOf,
     key: secrets.forwardingKey,
+    previousKeys: secrets.previousForwardingKeys,
     ...(tls !== undefined && peerTlsOptions(tls)),
     nowMs: () => timing.clock.nowMs(),
   })

@@ -41,3 +41,29 @@ test('a cluster key seals the same in a directory as in a database', async (t) =
   assert.equal(alone.open(shared.seal('moved back')), 'moved back')
   assert.equal(alone.open(before), 'older', 'sealed before there was a cluster key')
 })
+
+test('a rotated cluster key loses no secret, and servers with either key know each other', async (t) => {
+  const place = { directory: await temporaryDirectory(t), state: EMPTY }
+  const [first, second] = ['the first key of the cluster', 'the second key of the cluster']
+  const before = await loadClusterSecrets(place, {
+    clusterKey: first,
+    previousClusterKeys: [second],
+  })
+  const rotated = await loadClusterSecrets(place, {
+    clusterKey: second,
+    previousClusterKeys: [first],
+  })
+  for (const [writer, reader] of [
+    [before, rotated],
+    [rotated, before],
+  ] as const) {
+    assert.equal(createSealer(reader).open(createSealer(writer).seal('a secret')), 'a secret')
+    assert.deepEqual(reader.previousForwardingKeys, [writer.forwardingKey])
+    assert.deepEqual(reader.previousFingerprints, [writer.keyFingerprint])
+  }
+  const alone = await loadServerSecrets(place, { clusterKey: second, previousClusterKeys: [first] })
+  assert.equal(createSealer(alone).open(createSealer(before).seal('alone')), 'alone')
+  const withoutOld = await loadServerSecrets(place, { clusterKey: second })
+  const sealed = createSealer(before).seal('lost')
+  assert.throws(() => createSealer(withoutOld).open(sealed), { kind: 'sealing-key' })
+})

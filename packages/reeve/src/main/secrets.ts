@@ -15,14 +15,15 @@ import type { Sealer } from '../workload/index.ts'
 /** Secrets that a server stores beside its storage, readable by the owner only. */
 export interface ServerSecrets {
   readonly sealingKey: Buffer
-  /** Decrypts values that were sealed before a cluster key was configured. */
-  readonly previousKey?: Buffer | undefined
+  /** Decrypt values that were sealed before the cluster key was configured or rotated. */
+  readonly previousKeys?: readonly Buffer[]
   readonly joinToken: string
 }
 
 export interface ConfiguredSecrets {
   readonly joinToken?: string | undefined
   readonly clusterKey?: string | undefined
+  readonly previousClusterKeys?: readonly string[]
 }
 
 const KEY_BYTES = 32
@@ -48,9 +49,10 @@ interface StoredState {
  */
 export async function loadServerSecrets(
   place: SecretsLocation,
-  { joinToken, clusterKey }: ConfiguredSecrets = {},
+  configured: ConfiguredSecrets = {},
 ): Promise<ServerSecrets> {
-  const keys = await loadKeys(place, clusterKey)
+  const { joinToken } = configured
+  const keys = await loadKeys(place, configured)
   if (joinToken !== undefined) return { ...keys, joinToken }
   const created = await readOrCreate(join(place.directory, 'join-token'), () =>
     Buffer.from(randomBytes(KEY_BYTES).toString('base64url')),
@@ -60,20 +62,22 @@ export async function loadServerSecrets(
 
 async function loadKeys(
   { directory, state }: SecretsLocation,
-  clusterKey: string | undefined,
-): Promise<Pick<ServerSecrets, 'sealingKey' | 'previousKey'>> {
+  { clusterKey, previousClusterKeys = [] }: ConfiguredSecrets,
+): Promise<Required<SealingKeys>> {
   const path = join(directory, KEY_FILE)
+  const previousKeys = previousClusterKeys.map(deriveSealingKey)
   if (clusterKey === undefined) {
     assertKeyPresent(path, state)
-    return {
-      sealingKey: assertKeyLength(path, await readOrCreate(path, () => randomBytes(KEY_BYTES))),
-    }
+    const key = await readOrCreate(path, () => randomBytes(KEY_BYTES))
+    return { sealingKey: assertKeyLength(path, key), previousKeys }
   }
   const storedKey = await readIfExists(path)
-  const sealingKey = derive(Buffer.from(clusterKey), 'sealing key')
-  return storedKey === undefined
-    ? { sealingKey }
-    : { sealingKey, previousKey: assertKeyLength(path, storedKey) }
+  if (storedKey !== undefined) previousKeys.push(assertKeyLength(path, storedKey))
+  return { sealingKey: deriveSealingKey(clusterKey), previousKeys }
+}
+
+function deriveSealingKey(clusterKey: string): Buffer {
+  return derive(Buffer.from(clusterKey), 'sealing key')
 }
 
 /**
@@ -120,27 +124,42 @@ export async function loadClusterSecrets(
   place: SecretsLocation,
   configured: ConfiguredSecrets,
 ): Promise<ClusterSecrets> {
-  // No older key, because the other servers of the cluster do not have it.
   const { sealingKey } = await loadServerSecrets(place, {
     joinToken: configured.joinToken ?? 'derived below',
     clusterKey: configured.clusterKey,
   })
+  // Without the key of the directory, which the other servers of the cluster do not have.
+  const previousKeys = (configured.previousClusterKeys ?? []).map(deriveSealingKey)
   const joinToken = configured.joinToken ?? derive(sealingKey, 'join token').toString('base64url')
   if (configured.joinToken === undefined)
     await writeSecret(join(place.directory, 'join-token'), joinToken)
   return {
     sealingKey,
+    previousKeys,
     joinToken,
-    forwardingKey: derive(sealingKey, 'forwarding'),
-    keyFingerprint: createHmac('sha256', sealingKey).update('reeve key check').digest('base64url'),
+    forwardingKey: deriveForwardingKey(sealingKey),
+    previousForwardingKeys: previousKeys.map(deriveForwardingKey),
+    keyFingerprint: fingerprintOf(sealingKey),
+    previousFingerprints: previousKeys.map(fingerprintOf),
   }
+}
+
+function deriveForwardingKey(sealingKey: Buffer): Buffer {
+  return derive(sealingKey, 'forwarding')
+}
+
+function fingerprintOf(sealingKey: Buffer): string {
+  return createHmac('sha256', sealingKey).update('reeve key check').digest('base64url')
 }
 
 export interface ClusterSecrets extends ServerSecrets {
   /** Authenticates requests between servers of one cluster. */
   readonly forwardingKey: Buffer
+  /** Accepted from servers that have another key until all have the new one. */
+  readonly previousForwardingKeys?: readonly Buffer[]
   /** A value that shows whether two servers have the same key, without revealing it. */
   readonly keyFingerprint: string
+  readonly previousFingerprints?: readonly string[]
 }
 
 function derive(key: Buffer, purpose: string): Buffer {
@@ -163,21 +182,23 @@ const TAG_BYTES = 16
 
 interface SealingKeys {
   readonly sealingKey: Buffer
-  /** Tried if the sealing key does not decrypt a value. */
-  readonly previousKey?: Buffer | undefined
+  /** Tried in this order if the sealing key does not decrypt a value. */
+  readonly previousKeys?: readonly Buffer[]
 }
 
 /**
  * Seals with AES-256-GCM. Losing the key loses the secrets, not the state: tokens still
  * authenticate by hash.
  */
-export function createSealer({ sealingKey, previousKey }: SealingKeys): Sealer {
+export function createSealer({ sealingKey, previousKeys = [] }: SealingKeys): Sealer {
   const openBytes = (sealed: Uint8Array): Buffer => {
     try {
       return decrypt(sealingKey, sealed)
     } catch (cause) {
-      const older = previousKey === undefined ? undefined : tryDecrypt(previousKey, sealed)
-      if (older !== undefined) return older
+      for (const key of previousKeys) {
+        const opened = tryDecrypt(key, sealed)
+        if (opened !== undefined) return opened
+      }
       throw new Fault('sealing-key', 'a stored secret was sealed with another key', { cause })
     }
   }

@@ -217,7 +217,11 @@ function createDatabaseWait({
 }
 
 function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {
-  return { joinToken: server.joinToken?.reveal(), clusterKey: server.clusterKey?.reveal() }
+  return {
+    joinToken: server.joinToken?.reveal(),
+    clusterKey: server.clusterKey?.reveal(),
+    previousClusterKeys: server.previousClusterKeys.map((key) => key.reveal()),
+  }
 }
 
 /**

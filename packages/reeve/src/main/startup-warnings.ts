@@ -28,8 +28,8 @@ export function warnAboutUnreadableSecrets(
   log.warn(
     { unreadable: lost },
     'secrets of this state were sealed with another key and cannot be read: stop the server, give ' +
-      'it the server/sealing-key or server.cluster_key of the servers that wrote them, and start ' +
-      'it again (the key of a database cannot change: first move the state into an empty database)',
+      'it the server/sealing-key or server.cluster_key of the servers that wrote them, or that key ' +
+      'in server.previous_cluster_keys, and start it again',
   )
 }
 

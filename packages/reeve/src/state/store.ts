@@ -24,6 +24,7 @@ import {
   type TableObserver,
   type Tables,
 } from './schema/tables.ts'
+import { assertLevelReached } from './schema/settings.ts'
 import { UNSPLIT } from './table/row-json.ts'
 import { cachedEncoding, type Table, type Undo } from './table/table.ts'
 
@@ -341,7 +342,8 @@ export class Store {
       return { row, committed }
     }
     const header = [existing?.createIndex ?? stamp.index, stamp.index] as const
-    const { stamped, rowSplit, namespace } = table.spec
+    const { stamped, rowSplit, namespace, since } = table.spec
+    if (since !== undefined) assertLevelReached(this.tables, since)
     const { row, text } = this.#rowEncoder.encode(change.row, {
       indexes: header,
       stamped,

@@ -45,6 +45,17 @@ function tasks(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `${name}${at}`)
 }
 
+test('ThreadQueue: a thread whose file an upgrade has removed is a fault that says so', async () => {
+  const clock: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
+  const file = new URL('./removed-by-an-upgrade.js', import.meta.url)
+  const queue = new ThreadQueue({ clock, file, description: 'is gone', limits: LIMITS })
+  await assert.rejects(
+    queue.run(() => 'task', { tenant: 'a' }),
+    { name: 'Fault', kind: 'program-replaced', message: /was upgraded or damaged\. Restart it\.$/ },
+  )
+  await queue.stop()
+})
+
 test('ThreadQueue: a tenant with one task is second behind the backlog of another', async () => {
   const { queue, run, done } = aQueue()
   const backlog = tasks('a', 40).map((task) => run('a', task))

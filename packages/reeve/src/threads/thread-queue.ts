@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8'
 import { Worker, type Transferable, parentPort } from 'node:worker_threads'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { FairQueue, type QueueRejection } from '@reeve/kit/fair-queue.ts'
-import { Fault } from '@reeve/kit/fault.ts'
+import { Fault, withReplacedProgram } from '@reeve/kit/fault.ts'
 
 /** A message from the thread: `ready` once, then one outcome for each task. */
 type ThreadMessage<Outcome> =
@@ -267,11 +267,10 @@ export class ThreadQueue<Task, Outcome> {
   #onThreadExit(thrown: unknown): void {
     this.#resetThread()
     const failed = this.#takeCurrent() ?? this.#takeQueued()
+    const cause = withReplacedProgram(thrown)
     if (isOutOfMemory(thrown)) failed?.settle({ kind: 'too-large' })
-    else
-      failed?.fail(
-        new Error(`the thread that ${this.#options.description} failed`, { cause: thrown }),
-      )
+    else if (cause instanceof Fault) failed?.fail(cause)
+    else failed?.fail(new Error(`the thread that ${this.#options.description} failed`, { cause }))
     this.#runNext()
   }
 

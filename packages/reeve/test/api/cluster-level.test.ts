@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AgentMember } from '@reeve/contract'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import { clusterLevel, Store } from '../../src/state/index.ts'
+import { clusterLevel, put, Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { agentMember, assertClusterLevel, ensureBuiltIns } from '../../src/workload/index.ts'
 import { createTestServer, type TestServer } from './harness.ts'
@@ -81,6 +81,37 @@ test('cluster level: new state has that of its first program, which later ones k
   assert.equal(clusterLevel(store.tables), '0.3')
   await ensureBuiltIns({ store }, '0.4.0')
   assert.equal(clusterLevel(store.tables), '0.3')
+})
+
+test('cluster level: a table of the next version is written only once the upgrade is finished', async () => {
+  const server = await aCluster(aMember('a', '0.2.0'))
+  const { store } = server.context
+  // As the next version would declare a table that it adds.
+  const { spec } = store.tables.periodic_launches
+  const restore = { ...spec }
+  Object.assign(spec, { since: '0.2' })
+  try {
+    const write = async (): Promise<void> => {
+      const row = { Namespace: 'default', ID: 'nightly', Done: 1 }
+      const indexes = { CreateIndex: 0, ModifyIndex: 0 }
+      const change = put('periodic_launches', { ...row, ...indexes })
+      await store.commit({ by: 'system', cause: undefined, changes: () => [change] }).durable
+    }
+    const { index } = store
+    await assert.rejects(write, {
+      kind: 'cluster-level',
+      message:
+        /needs cluster level 0\.2, and the level is 0\.1: run "reeve operator upgrade finish"/,
+    })
+    assert.equal(store.index, index, 'nothing was written')
+    // The program before may still start: this is the way back.
+    assertClusterLevel(store, '0.1.9')
+    await server.ok(RAISE)
+    await write()
+    assert.throws(() => assertClusterLevel(store, '0.1.9'), { kind: 'storage-version' })
+  } finally {
+    Reflect.deleteProperty(Object.assign(spec, restore), 'since')
+  }
 })
 
 test('cluster level: needs operator rights', async () => {

@@ -245,7 +245,7 @@ test('metrics: jobs and nodes under our names and under those of usual dashboard
   await run({ ID: 'web"1' })
   const { text } = await server.send('GET', METRICS)
   for (const line of [
-    'service_job_summary_starting{namespace="default",job="web\\"1",task_group="app"} 1',
+    'service_job_allocations_starting{namespace="default",job="web\\"1",task_group="app"} 1',
     'nomad_nomad_job_summary_starting{namespace="default",job="web\\"1",task_group="app"} 1',
   ])
     assert.ok(text.includes(`${line}\n`), line)
@@ -263,12 +263,12 @@ test('metrics: the samples of each metric follow its help and its type', async (
   const groups = text.split(/^# HELP /m).slice(1)
   const names = groups.map((group) => group.split(' ', 1)[0])
   assert.equal(new Set(names).size, names.length)
-  const running = groups.find((group) => group.startsWith('service_job_summary_running '))
+  const running = groups.find((group) => group.startsWith('service_job_allocations_running '))
   const lines = running?.trim().split('\n') ?? []
-  assert.match(lines[1] ?? '', /^# TYPE service_job_summary_running gauge$/)
+  assert.match(lines[1] ?? '', /^# TYPE service_job_allocations_running gauge$/)
   const samples = lines.slice(2)
   assert.equal(samples.length, 2)
-  assert.ok(samples.every((line) => line.startsWith('service_job_summary_running{')))
+  assert.ok(samples.every((line) => line.startsWith('service_job_allocations_running{')))
 })
 
 test('metrics: names of jobs and nodes are for callers who may read them', async (t) => {

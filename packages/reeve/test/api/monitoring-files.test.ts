@@ -95,11 +95,20 @@ test('names of metrics follow the rules that promtool checks', async (t) => {
   const server = await createTestServer({ aclEnabled: false })
   t.after(() => server.close())
   const { text } = await server.send('GET', '/v1/metrics?format=prometheus')
-  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)]
-  const helped = new Set([...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name))
-  const problems = types.flatMap(([, name = '', type = '']) => [
+  const reported = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)]
+  const ofState = Object.entries(STATE_METRICS)
+  const types = [
+    ...reported.map(([, name = '', type = '']) => [name, type] as const),
+    ...ofState.map(([name]) => [`service_${name}`, 'gauge'] as const),
+  ]
+  const helped = new Set([
+    ...[...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name),
+    ...ofState.map(([name]) => `service_${name}`),
+  ])
+  const problems = types.flatMap(([name, type]) => [
     ...(name.endsWith('_total') === (type === 'counter') ? [] : [`${name}: _total is of counters`]),
     ...(/_(?:count|sum|bucket|info_total)$/.test(name) ? [`${name}: a part of a histogram`] : []),
+    ...(/_(?:counter|gauge|histogram|summary)(?:_|$)/.test(name) ? [`${name}: its type`] : []),
     ...(/[A-Z]|_(?:ms|milliseconds|minutes|kb|mb)(?:_|$)/.test(name) ? [`${name}: its unit`] : []),
     ...(helped.has(name) ? [] : [`${name}: no help`]),
   ])

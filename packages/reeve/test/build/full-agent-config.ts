@@ -36,6 +36,7 @@ server {
   database                  = "postgres://reeve@db.example/reeve"
   commit_timeout            = "20s"
   cluster_key               = "a key of the cluster"
+  previous_cluster_keys     = ["the key before it"]
   shared_join_token         = false
   max_new_nodes_per_minute  = 60
   max_new_nodes_per_minute_per_address = 6
@@ -248,6 +249,7 @@ export const FULL_CONFIG_JSON = {
     database: 'postgres://reeve@db.example/reeve',
     commit_timeout: '20s',
     cluster_key: 'a key of the cluster',
+    previous_cluster_keys: ['the key before it'],
     shared_join_token: false,
     max_new_nodes_per_minute: 60,
     max_new_nodes_per_minute_per_address: 6,

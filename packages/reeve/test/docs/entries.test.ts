@@ -226,7 +226,7 @@ test('docs/reference/metrics.md: the metrics are those that a server reports', a
   assertSame(
     inPart('Jobs and nodes'),
     [...known].filter((name) =>
-      /^service_(?:job_summary|node_\w+ated|node_allocations)_/.test(name),
+      /^service_(?:job_allocations|node_\w+ated|node_allocations)_/.test(name),
     ),
     'metrics of jobs and nodes',
   )

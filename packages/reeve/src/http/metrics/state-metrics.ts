@@ -151,13 +151,13 @@ function escapeLabel(text: string): string {
 
 /** Metrics with the names of jobs and nodes, and their descriptions. */
 export const STATE_METRICS = {
-  job_summary_queued: 'Allocations of a task group that wait to be placed.',
-  job_summary_starting: 'Allocations of a task group that start.',
-  job_summary_running: 'Allocations of a task group that run.',
-  job_summary_complete: 'Allocations of a task group that have completed.',
-  job_summary_failed: 'Allocations of a task group that have failed.',
-  job_summary_lost: 'Allocations of a task group that were lost with their node.',
-  job_summary_unknown: 'Allocations of a task group on disconnected nodes.',
+  job_allocations_queued: 'Allocations of a task group that wait to be placed.',
+  job_allocations_starting: 'Allocations of a task group that start.',
+  job_allocations_running: 'Allocations of a task group that run.',
+  job_allocations_complete: 'Allocations of a task group that have completed.',
+  job_allocations_failed: 'Allocations of a task group that have failed.',
+  job_allocations_lost: 'Allocations of a task group that were lost with their node.',
+  job_allocations_unknown: 'Allocations of a task group on disconnected nodes.',
   node_allocated_cpu: 'CPU of a node that its allocations reserve, in MHz.',
   node_allocated_memory: 'Memory of a node that its allocations reserve, in MiB.',
   node_allocated_disk: 'Disk space of a node that its allocations reserve, in MiB.',
@@ -185,7 +185,7 @@ const STATES = [
 function addJob({ Namespace, JobID, Summary }: JobSummary, write: Write): void {
   for (const [group, counts] of Object.entries(Summary)) {
     const labels = { namespace: Namespace, job: JobID, task_group: group }
-    for (const state of STATES) write(`job_summary_${lower(state)}`, labels, counts[state])
+    for (const state of STATES) write(`job_allocations_${lower(state)}`, labels, counts[state])
   }
 }
 

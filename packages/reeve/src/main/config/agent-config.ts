@@ -62,6 +62,8 @@ interface ServerConfig {
   readonly commitTimeoutMs: number
   /** The secret that the servers with a shared database have in common. */
   readonly clusterKey: Secret | undefined
+  /** Keys that open what was sealed with them while the cluster key is rotated, and afterwards. */
+  readonly previousClusterKeys: readonly Secret[]
   readonly presence: HeartbeatConfig
   readonly regions: RegionsConfig
 }

@@ -29,6 +29,7 @@ export function buildConfig(settings: Settings, facts: HostInfo): AgentConfig {
       database: settings.database,
       commitTimeoutMs: settings.commitTimeout,
       clusterKey: settings.clusterKey,
+      previousClusterKeys: settings.previousClusterKeys,
       presence: {
         heartbeatMsMin: settings.heartbeatTtlMin,
         heartbeatsPerSecondMax: settings.heartbeatsPerSecond,

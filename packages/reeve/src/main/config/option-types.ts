@@ -246,18 +246,22 @@ export function integer({ min, max }: IntegerRange): OptionType<number> {
 const ENTRIES_MAX = 256
 
 /** A list: comma-separated in the environment, repeated as flags. */
-export function listOf(element: OptionType<string>): OptionType<readonly string[]> {
+export function listOf<T>(element: OptionType<T>): OptionType<readonly T[]> {
   return {
     name: `list of ${element.name}`,
     flag: 'repeated',
     isMap: false,
-    isSecret: false,
+    isSecret: element.isSecret,
     fromValue: (value) =>
       isList(value) ? readElements(value, (one) => element.fromValue(one)) : err('a list'),
     fromString: (text, place) =>
       readElements(splitList(text), (one) => element.fromString(one, place)),
     merge: replace,
-    toJson: (value) => value,
+    toJson: (values) =>
+      values.flatMap((value) => {
+        const shown = element.toJson(value)
+        return typeof shown === 'string' ? [shown] : []
+      }),
   }
 }
 
@@ -266,12 +270,12 @@ function splitList(text: string): readonly string[] {
   return parts.filter((part) => part !== '')
 }
 
-function readElements<P>(
+function readElements<P, T>(
   parts: readonly P[],
-  read: (part: P) => Result<string, string>,
-): Result<readonly string[], string> {
+  read: (part: P) => Result<T, string>,
+): Result<readonly T[], string> {
   if (parts.length > ENTRIES_MAX) return err(`a list of at most ${ENTRIES_MAX}`)
-  const values: string[] = []
+  const values: T[] = []
   for (const part of parts) {
     const one = read(part)
     if (!one.ok) return err(`a list in which each is ${one.error}`)

@@ -71,6 +71,7 @@ test('options: what is in force is shown in the words of its file, without secre
       min_heartbeat_ttl: '5s',
       max_heartbeats_per_second: 1_000,
       commit_timeout: '15s',
+      previous_cluster_keys: [],
       heartbeat_grace: '15s',
       failover_heartbeat_ttl: '1m',
       region: {},

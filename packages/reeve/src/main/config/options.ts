@@ -1,6 +1,6 @@
 import { HTTP_PORT } from './address.ts'
 import { admissionOptions, backupOptions, limitOptions, regionOptions } from './server-options.ts'
-import { LOG_LEVELS } from './agent-config.ts'
+import { LOG_LEVELS, type Secret } from './agent-config.ts'
 import { clientOptions } from './client-options.ts'
 import { dockerOptions } from './docker-options.ts'
 import { driverOptions } from './driver-options.ts'
@@ -63,6 +63,7 @@ const nodeMeta = mapOf({
 const heartbeatTime = duration({ msMin: 100, msMax: HOUR_MS })
 
 const noTexts: readonly string[] = []
+const noSecrets: readonly Secret[] = []
 const noNames: Readonly<Record<string, string>> = {}
 
 /**
@@ -208,8 +209,19 @@ export const options = {
     ),
     help:
       'Seals what is secret in the state, in a database or a data directory; the servers of one ' +
-      'database share it and know each other by it. Changing it loses the secrets that were sealed.',
+      'database share it and know each other by it. When you change it, configure the one before as ' +
+      '`server.previous_cluster_keys`, or the secrets that were sealed are lost.',
     read: (config) => config.server.clusterKey,
+  }),
+  previousClusterKeys: option({
+    kind: listOf(secret),
+    file: ['server', 'previous_cluster_keys'],
+    environment: 'REEVE_PREVIOUS_CLUSTER_KEYS',
+    byDefault: constant(noSecrets, 'none'),
+    help:
+      'Further cluster keys that this server accepts: they open secrets that were sealed with them, and ' +
+      'authenticate servers that still have one of them as their `cluster_key`.',
+    read: (config) => config.server.previousClusterKeys,
   }),
   ...regionOptions,
   heartbeatTtlMin: option({

@@ -69,6 +69,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       database: undefined,
       commitTimeoutMs: 15_000,
       clusterKey: undefined,
+      previousClusterKeys: [],
       presence: DEFAULT_HEARTBEAT_SETTINGS,
       regions: { others: {}, authoritative: undefined, replicationToken: undefined },
     },
@@ -162,13 +163,17 @@ for (const [path, text] of [
 ] as const)
   test(`configuration: ${path} can hold every setting but --dev`, () => {
     const config = anAgentConfig({ files: { [path]: text } })
-    const { joinToken, database, clusterKey, regions } = config.server
+    const { joinToken, database, clusterKey, previousClusterKeys, regions } = config.server
     const { replicationToken } = regions
     const { joinToken: nodeJoinToken } = config.client
     assert.equal(nodeJoinToken?.reveal(), 'a token of one node')
     assert.equal(joinToken?.reveal(), '0123456789abcdef')
     assert.equal(database?.reveal(), 'postgres://reeve@db.example/reeve')
     assert.equal(clusterKey?.reveal(), 'a key of the cluster')
+    assert.deepEqual(
+      previousClusterKeys.map((key) => key.reveal()),
+      ['the key before it'],
+    )
     assert.equal(replicationToken?.reveal(), 'a token of every region')
     assert.deepEqual(config, {
       dev: false,
@@ -187,6 +192,7 @@ for (const [path, text] of [
         database,
         commitTimeoutMs: 20_000,
         clusterKey,
+        previousClusterKeys,
         presence: {
           heartbeatMsMin: 1_000,
           heartbeatsPerSecondMax: 50,

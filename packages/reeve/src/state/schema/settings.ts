@@ -1,5 +1,7 @@
 import type { SchedulerConfiguration } from '@reeve/contract'
 import { DEFAULT_SCHEDULER_CONFIGURATION, type SettingRow } from '../../model/index.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
+import { compareMinors, parseMinor } from '@reeve/kit/release.ts'
 import type { Tables } from './tables.ts'
 
 type SettingNamed<N extends SettingRow['Name']> = Extract<SettingRow, { readonly Name: N }>
@@ -32,10 +34,23 @@ export function isBrokerPaused(tables: Pick<Tables, 'settings'>): boolean {
 /** Level of a state without this setting: that of the first release. */
 export const FIRST_LEVEL = '0.1'
 
-/**
- * Minor version that all servers have reached. Rows or fields that the previous version cannot read
- * are written only from the level that introduces them (docs/how-to/upgrade.md).
- */
+/** Minor version that all servers have reached (docs/how-to/upgrade.md). */
 export function clusterLevel(tables: Pick<Tables, 'settings'>): string {
   return findSetting(tables, 'cluster-level')?.Level ?? FIRST_LEVEL
+}
+
+/**
+ * Throws a Fault for a row of a table that the previous version cannot read while that version may
+ * start again. The same applies to fields: the use case calls this before it writes one.
+ */
+export function assertLevelReached(tables: Pick<Tables, 'settings'>, since: string): void {
+  const current = clusterLevel(tables)
+  const [level, wanted] = [parseMinor(current), parseMinor(since)]
+  assert(wanted !== undefined, `${since} is not a minor version`)
+  if (level !== undefined && compareMinors(level, wanted) >= 0) return
+  throw new Fault(
+    'cluster-level',
+    `This needs cluster level ${since}, and the level is ${current}: run "reeve operator upgrade finish" ` +
+      `when all servers run Reeve ${since} or newer.`,
+  )
 }

@@ -50,6 +50,11 @@ export interface TableSpec<Row, Index extends string = string> {
   readonly writtenCacheSize?: number
   /** Name of the index whose keys are blob keys: a blob is deleted with the last row of its key. */
   readonly blobIndex?: NoInfer<Index>
+  /**
+   * The minor version (`0.2`) that introduced the table: until the cluster level has reached it,
+   * the version before may start again and could not read the rows (docs/how-to/upgrade.md).
+   */
+  readonly since?: string
 }
 
 /** Indexes of the commits that created and last changed a row. */

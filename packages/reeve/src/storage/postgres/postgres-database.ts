@@ -32,6 +32,8 @@ const RETRY_MS_MAX = 5_000
 export interface ClusterIdentity {
   /** Fingerprint of the key, which does not reveal the key. */
   readonly keyFingerprint: string
+  /** Fingerprints of the keys that this server accepts besides its own. */
+  readonly previousFingerprints?: readonly string[] | undefined
   readonly region: string
 }
 
@@ -127,24 +129,30 @@ export class PostgresDatabase {
   }
 
   /** Checks that the state is complete, belongs to this region and was sealed with this key. */
-  async assertSameCluster({ keyFingerprint, region }: ClusterIdentity): Promise<void> {
+  async assertSameCluster(identity: ClusterIdentity): Promise<void> {
     await this.metadata.assertNoUnfinishedImport()
-    await this.#assertSameKey(keyFingerprint)
+    await this.#assertSameKey(identity)
     // Last, because a server without the key must not record a region.
-    await this.metadata.assertRegion(region)
+    await this.metadata.assertRegion(identity.region)
   }
 
   /**
-   * Records the fingerprint of the key that seals secrets in this database. Rejects with
-   * `storage-foreign` if another one was recorded, because servers could not open each other's
-   * secrets.
+   * Records the fingerprint of the key that seals secrets in this database, and replaces one that
+   * this server accepts, too. Rejects with `storage-foreign` if another one was recorded, because
+   * servers could not open each other's secrets.
    */
-  async #assertSameKey(keyFingerprint: string): Promise<void> {
+  async #assertSameKey(identity: ClusterIdentity): Promise<void> {
+    const { keyFingerprint, previousFingerprints = [] } = identity
     const rows = await this.#makeRetry().run('checking the key of the cluster', async () => {
       const { maintenance: lane } = this.#pools
       const values = [keyFingerprint]
       const text = `INSERT INTO reeve_cluster (id, key_check) VALUES (1, $1) ON CONFLICT (id) DO NOTHING`
       await lane.query({ text, values })
+      if (previousFingerprints.length > 0)
+        await lane.query({
+          text: 'UPDATE reeve_cluster SET key_check = $1 WHERE id = 1 AND key_check = ANY($2)',
+          values: [keyFingerprint, previousFingerprints],
+        })
       const read = 'SELECT key_check FROM reeve_cluster WHERE id = 1'
       return await lane.query<{ readonly key_check: string }>({ text: read })
     })
@@ -153,7 +161,8 @@ export class PostgresDatabase {
       'storage-foreign',
       `The secrets in the database ${this.name} were sealed with another key than this server has. ` +
         'Give every server of a cluster the same server.cluster_key, or the same file ' +
-        'server/sealing-key in its data directory.',
+        'server/sealing-key in its data directory. After a rotation of the key, configure the one ' +
+        'before as server.previous_cluster_keys.',
     )
   }
 

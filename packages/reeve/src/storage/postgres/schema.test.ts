@@ -18,6 +18,30 @@ test('a database belongs to the region of its first server', { skip }, async (t)
   })
 })
 
+test(
+  'metadata: a rotated cluster key is accepted by servers that know both',
+  { skip },
+  async (t) => {
+    const database = await aDatabase(t)
+    const region = 'us'
+    const start = async (keyFingerprint: string, ...previousFingerprints: string[]) => {
+      await database.assertSameCluster({ keyFingerprint, previousFingerprints, region })
+    }
+    await start('first')
+    await assert.rejects(start('second'), {
+      kind: 'storage-foreign',
+      message: /previous_cluster_keys/,
+    })
+    await start('first', 'second')
+    await start('second', 'first')
+    // A server that has not been restarted with the new key yet may crash and return.
+    await start('first', 'second')
+    await start('second', 'first')
+    await start('second')
+    await assert.rejects(start('first'), { kind: 'storage-foreign' })
+  },
+)
+
 test('metadata: a server without the cluster key records no region', { skip }, async (t) => {
   const database = await aDatabase(t)
   await database.assertSameCluster({ keyFingerprint: 'k', region: 'us' })
