@@ -2,7 +2,7 @@ export { CommandLine, type CommandFlags, type TextOutput } from './command-line.
 export { COMMANDS } from './commands.ts'
 export { CommandError, EXIT_CODES } from './errors.ts'
 export { handleOutputError, processHost, type CliHost } from './host.ts'
-export { registerCommands } from './registry.ts'
+export { addConnectionFlags, registerCommands, restoreOnline } from './registry.ts'
 export { formatGlobalFlags } from './global-flags.ts'
 export { findPlugin, runPlugin } from './plugin.ts'
 export { expandRunShorthand } from './shorthand.ts'

@@ -63,6 +63,7 @@ import type { Endpoint } from './v1/endpoint.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
+import type { SnapshotRestorer } from './v1/operator.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
 import { notificationConfigurationEndpoints } from './v2/notification-configurations.ts'
@@ -111,6 +112,8 @@ export interface AppOptions {
   readonly regions?: RegionRouter
   /** TLS settings, including the certificates required of nodes. */
   readonly security?: ListenerTls
+  /** Restores snapshots while the server runs; rejected unless given. */
+  readonly restoreSnapshot?: SnapshotRestorer
   /** Sends notifications of runs; none are sent unless given. */
   readonly webhooks?: WebhookSender
   /** Additional metrics. */

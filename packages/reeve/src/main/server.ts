@@ -34,6 +34,7 @@ import { createFullCollection, MemoryMonitor } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { httpTlsOptions } from './tls-wiring.ts'
 import { installation } from './installation.ts'
+import { createSnapshotRestorer } from './restore-online.ts'
 import { createSealer, type ServerSecrets } from './secrets.ts'
 import { RegionServices } from './server-regions.ts'
 import type { StorageRestriction } from './server-storage.ts'
@@ -80,6 +81,7 @@ export class Server {
   readonly #broker: EvaluationBroker
   /** Loops of the leader; empty on a follower. */
   #loops: readonly LeaderLoop[] = []
+  #isStopping = false
   #heartbeatMonitor: HeartbeatMonitor
   readonly #memory: MemoryMonitor
   readonly #commits: CommitDelayMonitor
@@ -148,6 +150,12 @@ export class Server {
       version: options.version,
       aliases: aliasesOf(config.compatibility),
       webhooks: this.#webhooks,
+      restoreSnapshot: createSnapshotRestorer({
+        context,
+        log,
+        version: options.version,
+        whilePaused: (work) => this.#runPaused(work),
+      }),
       webFolder: installation.web,
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
@@ -263,11 +271,24 @@ export class Server {
     if (this.#loops.length === 0) this.#startLoops()
   }
 
+  /** Runs work without loops, which then start from the current state. */
+  async #runPaused<T>(work: () => Promise<T>): Promise<T> {
+    const isDeciding = this.#loops.length > 0
+    await this.pause()
+    try {
+      return await work()
+    } finally {
+      // After a fault, recovery starts the loops.
+      if (isDeciding && !this.#isStopping && this.store.fault === undefined) this.resume()
+    }
+  }
+
   /**
    * Stops the loops first, so that nodes are not declared lost when their connections close. The
    * storage is closed last, because requests need an open store.
    */
   async stop(): Promise<void> {
+    this.#isStopping = true
     this.#memory.stop()
     this.#commits.stop()
     this.#freeSpace?.stop()

@@ -17,6 +17,7 @@ import {
   auditEndpoints,
   operatorEndpoints,
   snapshotEndpoints,
+  type SnapshotRestorer,
   systemEndpoints,
 } from './operator.ts'
 import { clientAllocationEndpoints, clientNodeEndpoints } from './client-operations.ts'
@@ -48,6 +49,7 @@ interface WorkloadDeps {
   /** Log streams of this server, by token. */
   readonly logFollowers: TenantSlots
   readonly aliases: Aliases
+  readonly restoreSnapshot?: SnapshotRestorer
 }
 
 /**
@@ -102,7 +104,7 @@ export function workloadEndpoints(host: WorkloadDeps): readonly Endpoint[] {
     ...serviceEndpoints(context),
     ...volumeEndpoints({ context, gateway: requests }),
     ...variableEndpoints(context, aliases.http.variableDirectories),
-    ...snapshotEndpoints(context),
+    ...snapshotEndpoints(context, host.restoreSnapshot),
     ...systemEndpoints(context),
     ...agentEndpoints(context, agent, agentMetrics(host)),
     ...agentDiagnosisEndpoints({ ...streaming, lifecycle, logFollowers }, agent),
