@@ -30,7 +30,7 @@ import { NodeChannelServer, type NodeChannelDeps } from './agent/node-channel.ts
 import { NodeStreamServer } from './agent/stream-channel.ts'
 import { AuditLog, governanceActor, organizationOfRequest } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
-import { mountDiscovery } from './discovery.ts'
+import { mountDiscovery, mountKeyDocuments } from './discovery.ts'
 import { mountDocs } from './docs/mount-docs.ts'
 import { GracefulShutdown } from './transport/shutdown.ts'
 import { limitMetrics, metricSources } from './metrics/metric-sources.ts'
@@ -314,6 +314,7 @@ function mountRoutes(
     v1Routes.streamEvents,
     ...mountGovernance(app, options, dependencies),
   ]
+  mountKeyDocuments(app)
   mountDiscovery(app, appAliases(options).governance)
   mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
   mountUi(app, options.webFolder)

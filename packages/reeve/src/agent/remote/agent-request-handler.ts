@@ -12,7 +12,7 @@ import type { NodeMetadata } from '../local-node.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { readHostData } from './host-data.ts'
 import type { DynamicVolumes } from '../volumes/dynamic-volumes.ts'
-import { HostUsageReader, UsageReader } from './usage.ts'
+import { HostUsageReader, NodeUsageReader, UsageReader } from './usage.ts'
 import { RemoteRequestHandler } from './request-handler.ts'
 
 interface AgentRequestHandlerOptions {
@@ -40,12 +40,17 @@ export function newRequestHandler(options: AgentRequestHandlerOptions): RemoteRe
   const collected = new CollectedAllocations(options)
   const mhzPerCore = (): number => options.mhzPerCore()
   const directoryOf = (id: string): string => allocationDirOf(workspace, id)
+  const directory = dirname(directoryOf('any'))
+  const newHostReader = (): HostUsageReader => new HostUsageReader(clock, directory, mhzPerCore)
   return new RemoteRequestHandler({
     clock,
     log,
     usage: new UsageReader(clock, mhzPerCore),
-    hostUsage: new HostUsageReader(clock, dirname(directoryOf('any')), mhzPerCore),
-    hostData: () => readHostData(dirname(directoryOf('any'))),
+    hostUsage: newHostReader(),
+    nodeUsage: new NodeUsageReader(new UsageReader(clock, mhzPerCore), newHostReader(), () =>
+      runners.values(),
+    ),
+    hostData: () => readHostData(directory),
     logFeed: options.logFeed,
     allowsExec: options.allowsExec,
     migrations: options.migrations,

@@ -58,7 +58,8 @@ interface WorkloadDeps {
  */
 function agentMetrics(host: WorkloadDeps): AgentMetrics {
   const { store, clock } = host.context
-  const named = new StateMetrics({ store, clock, aliases: host.aliases.metrics })
+  const { metrics: aliases } = host.aliases
+  const named = new StateMetrics({ store, clock, gateway: host.requests, aliases })
   return {
     program: host.metrics,
     namedText: async (secret, slices) => {

@@ -300,6 +300,10 @@ export const LIMIT_DESCRIPTIONS = {
       'Values of jobs and nodes in one answer with metrics',
       'further jobs are left out',
     ],
+    metricTasksMax: [
+      'Tasks whose CPU and memory are in one answer with metrics; 500 of one node',
+      'further tasks are left out',
+    ],
     agentMessageBytesMax: ['Message of an agent', 'its connection ends'],
     nodeEventsMax: ['Events of a node', OLDEST_DROPPED],
     nodeNameCharsMax: ['Name of a node', NODE_REJECTED],
