@@ -77,6 +77,11 @@ test('parse: rego.v1 makes a module of version 0 one of version 1', () => {
   assert.ok(parse('import rego.v1\np if true', 0).ok)
 })
 
+test('parse: a byte order mark at the start is skipped', () => {
+  assert.ok(parseModule(new Source('a.rego', '\ufeffpackage a\np := 1'), 1).ok)
+  assert.ok(!parse('p := \ufeff1').ok)
+})
+
 test('parse: bodies may follow one another, also with if', () => {
   for (const text of ['p := 1 if { a } { b }', 'p contains 1 if a { b }', 'p if { a }\n{ b }']) {
     const parsed = parse(text)
