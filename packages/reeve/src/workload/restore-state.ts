@@ -28,7 +28,7 @@ type RestoreContext = Pick<WorkloadContext, 'store' | 'sealer'>
 
 /**
  * Maximum distance between the index of a running state and that of a snapshot: the log is advanced
- * with empty commits, about a million in ten seconds.
+ * with empty commits, about a million in fifteen seconds.
  */
 const INDEX_GAP_MAX = 5_000_000
 /** Empty commits per write. */
