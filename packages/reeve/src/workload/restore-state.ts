@@ -62,6 +62,8 @@ export async function restoreState(
   const { index, durable } = store.commit({
     by,
     cause: undefined,
+    // It deletes rows and still may need more space than it frees.
+    freesSpace: false,
     changes: () => [put('settings', lastRestore(snapshot)), ...restoreChanges(store, snapshot)],
     blobs: restoreBlobs(takeSnapshot(store), snapshot),
     auditSubject: { organizationId: null, resourceIds: [`snapshot-${snapshot.index}`] },
