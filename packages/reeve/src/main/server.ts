@@ -19,7 +19,7 @@ import {
   JobPolicyEvaluator,
   type WorkloadContext,
 } from '../workload/index.ts'
-import type { AgentInfo, LeaderRouter } from '../http/index.ts'
+import type { AgentInfo, LeaderRouter, SnapshotRestorer } from '../http/index.ts'
 import type { TlsCredentials } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
 import { openTarget } from './backup/backup-target.ts'
@@ -117,11 +117,7 @@ export class Server {
     const { store } = context
     const { config, log } = options
     this.#options = options
-    this.#webhooks = createWebhookSender({
-      allowsLocal: config.dev,
-      version: options.version,
-      otherHeaders: aliasesOf(config.compatibility).governance.notificationHeaders,
-    })
+    this.#webhooks = newWebhookSender(options)
     this.context = context
     this.store = store
     this.regions = regions
@@ -150,12 +146,7 @@ export class Server {
       version: options.version,
       aliases: aliasesOf(config.compatibility),
       webhooks: this.#webhooks,
-      restoreSnapshot: createSnapshotRestorer({
-        context,
-        log,
-        version: options.version,
-        whilePaused: (work) => this.#runPaused(work),
-      }),
+      restoreSnapshot: this.#createRestorer(),
       webFolder: installation.web,
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
@@ -271,6 +262,12 @@ export class Server {
     if (this.#loops.length === 0) this.#startLoops()
   }
 
+  #createRestorer(): SnapshotRestorer {
+    const { log, version } = this.#options
+    const whilePaused = <T>(work: () => Promise<T>): Promise<T> => this.#runPaused(work)
+    return createSnapshotRestorer({ context: this.context, log, version, whilePaused })
+  }
+
   /** Runs work without loops, which then start from the current state. */
   async #runPaused<T>(work: () => Promise<T>): Promise<T> {
     const isDeciding = this.#loops.length > 0
@@ -303,6 +300,11 @@ export class Server {
     await this.context.jobFiles.stop()
     await this.#policyThreads.stop()
   }
+}
+
+function newWebhookSender({ config, version }: ServerOptions): WebhookSender {
+  const { notificationHeaders: otherHeaders } = aliasesOf(config.compatibility).governance
+  return createWebhookSender({ allowsLocal: config.dev, version, otherHeaders })
 }
 
 function createFreeSpaceMonitor({

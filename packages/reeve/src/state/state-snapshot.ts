@@ -67,7 +67,7 @@ export interface RestoredState {
   readonly blobs: ReadonlyMap<string, Uint8Array>
 }
 
-/** Tables whose rows a restore never deletes: it must not erase what happened since the snapshot. */
+/** Tables whose rows a restore never deletes, because they record what happened since. */
 const KEPT_TABLES: ReadonlySet<string> = new Set(['audit_records', 'node_revocations', 'settings'])
 
 /**

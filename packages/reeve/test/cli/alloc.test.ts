@@ -30,9 +30,6 @@ test('alloc', async (t) => {
       'service_task_memory_allocated',
       'service_task_cpu_percent',
       'service_node_host_memory_total',
-      'nomad_client_allocs_memory_usage',
-      'nomad_client_allocs_cpu_total_percent',
-      'nomad_client_host_memory_available',
     ]
     const text = await until('all of them', async () => {
       const answer = await fetch(`${reeve.address}/v1/metrics?format=prometheus`)

@@ -38,8 +38,8 @@ interface RenderedMetrics {
 const CACHE_MS = 5_000
 
 /**
- * Metrics of jobs, tasks and nodes in Prometheus' text format. Lines contain names, so a caller gets those
- * of the namespaces whose jobs it may read, and those of nodes if it may read nodes.
+ * Metrics of jobs, tasks and nodes in Prometheus' text format. Lines contain names, so a caller
+ * gets those of the namespaces whose jobs it may read, and those of nodes if it may read nodes.
  */
 export class StateMetrics {
   readonly #options: StateMetricsOptions
