@@ -28,12 +28,12 @@ export type SnapshotRowName = readonly [
  */
 export const SNAPSHOT_BYTES_MAX = 128 * 1024 * 1024
 
-export const SnapshotRestoreResponse = Named('SnapshotRestoreResponse', {
-  Index: Index('Index of the commit that restored the snapshot.'),
-  SnapshotIndex: Index('Index of the state when the snapshot was saved.'),
-  Rows: Type.Integer({ description: 'Rows of the snapshot.' }),
+export const SnapshotRestoreResponse = t.Named('SnapshotRestoreResponse', {
+  Index: t.Index('Index of the commit that restored the snapshot.'),
+  SnapshotIndex: t.Index('Index of the state when the snapshot was saved.'),
+  Rows: t.Integer({ description: 'Rows of the snapshot.' }),
 })
-export type SnapshotRestoreResponse = Infer<typeof SnapshotRestoreResponse>
+export type SnapshotRestoreResponse = t.Infer<typeof SnapshotRestoreResponse>
 
 export const snapshotRoutes = routes('Operator', {
   saveSnapshot: read('/operator/snapshot', {
@@ -55,10 +55,10 @@ export const snapshotRoutes = routes('Operator', {
     answeredBy: 'leader',
     audit: 'always',
     cost: 64,
-    bodyType: TEXT_TYPE,
+    bodyType: t.TEXT_TYPE,
     bodyBytesMax: SNAPSHOT_BYTES_MAX,
-    body: Type.String({ description: 'The snapshot, as `GET /v1/operator/snapshot` returned it.' }),
-    returns: jsonResponse(
+    body: t.String({ description: 'The snapshot, as `GET /v1/operator/snapshot` returned it.' }),
+    returns: t.jsonResponse(
       SnapshotRestoreResponse,
       'The servers have the state of the snapshot; later writes are lost.',
     ),
