@@ -80,14 +80,30 @@ function metricsPage(text: string): string {
       'read; `node_id`, `node_name`, `datacenter`, `node_class`, `node_pool`, `node_status` and ' +
       '`node_scheduling_eligibility` of nodes with `node` read. They are the same on all servers: ' +
       'aggregate them with `max`, not with `sum`, over the servers.',
-    table(
-      ['Metric', 'Description'],
-      Object.entries(STATE_METRICS).map(([name, help]) => [code(`service_${name}`), help]),
-    ),
+    namedMetrics((name) => !isUsageMetric(name)),
+    '## Usage of tasks and nodes',
+    'Gauges that the nodes report when metrics are read, at most every five seconds; a node that ' +
+      'does not answer within three seconds is left out of one response. A server has those of the ' +
+      'nodes that are connected to it. CPU usage is that since the last response. Tasks have the ' +
+      'labels `namespace`, `job`, `task_group`, `task`, `alloc_id` and `host`; a response has at ' +
+      'most 2,000 tasks, and 500 of one node. Nodes have the labels of the table above.',
+    namedMetrics(isUsageMetric),
     '## Process',
     'Of the process and the JavaScript engine:',
     table(head, rows(found.filter(({ name }) => isRuntimeMetric(name)))),
   ])
+}
+
+function namedMetrics(isWanted: (name: string) => boolean): string {
+  const wanted = Object.entries(STATE_METRICS).filter(([name]) => isWanted(name))
+  return table(
+    ['Metric', 'Description'],
+    wanted.map(([name, help]) => [code(`service_${name}`), help]),
+  )
+}
+
+function isUsageMetric(name: string): boolean {
+  return /^(?:task|node_host)_/.test(name)
 }
 
 /** Metrics of parts that the server of `formatPlacementFailure` lacks. */

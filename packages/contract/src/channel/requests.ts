@@ -80,6 +80,7 @@ export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('stat'), allocation, path }),
   Type.Object({ verb: Type.Literal('host-usage') }),
   Type.Object({ verb: Type.Literal('host-data') }),
+  Type.Object({ verb: Type.Literal('node-usage') }),
   Type.Object({ verb: Type.Literal('collect-all') }),
   Type.Object({ verb: Type.Literal('read-meta') }),
   Type.Object({ verb: Type.Literal('apply-meta'), meta: MapOf(Nullable(Type.String())) }),
@@ -92,6 +93,42 @@ export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('delete-volume'), volume: VolumeOnNode }),
 ])
 export type NodeRequest = Infer<typeof NodeRequest>
+
+/** Running tasks in one report of usage; the tasks of the newest allocations are left out. */
+export const METERED_TASKS_MAX = 500
+
+const Amount = Type.Number({ minimum: 0 })
+
+/** Usage of a node and of its running tasks, for metrics. CPU is that since the last report. */
+export const NodeUsageReport = Type.Object({
+  host: Type.Object({
+    cpuPercent: Amount,
+    memoryTotalBytes: Amount,
+    memoryAvailableBytes: Amount,
+    memoryUsedBytes: Amount,
+    memoryFreeBytes: Amount,
+    diskSizeBytes: Amount,
+    diskUsedBytes: Amount,
+    diskAvailableBytes: Amount,
+    uptimeSeconds: Amount,
+  }),
+  tasks: Type.Array(
+    Type.Object({
+      allocation,
+      task,
+      cpuPercent: Amount,
+      cpuMHz: Amount,
+      throttledNs: Amount,
+      rssBytes: Amount,
+      cacheBytes: Amount,
+      swapBytes: Amount,
+      usageBytes: Amount,
+      maxUsageBytes: Amount,
+    }),
+    { maxItems: METERED_TASKS_MAX },
+  ),
+})
+export type NodeUsageReport = Infer<typeof NodeUsageReport>
 
 /** Latest output of a task, and the checks that failed at that time. */
 export const LastOutput = Type.Object({

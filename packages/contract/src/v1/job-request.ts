@@ -30,6 +30,7 @@ export const JobRegisterRequest = t.Named('JobRegisterRequest', {
       'Register the job as stopped; it runs when it is started. Specific to this product.',
   }),
   PreserveCounts: t.Boolean({ description: 'Keep the counts of groups that exist already.' }),
+  PreserveResources: t.Boolean({ description: 'Keep the resources of tasks that exist already.' }),
   ...message,
   ...target,
 })

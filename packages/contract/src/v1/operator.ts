@@ -22,6 +22,19 @@ export type SnapshotRowName = readonly [
   modifyIndex: number,
 ]
 
+/**
+ * Largest snapshot that running servers restore: it is one commit, which is applied at once. A
+ * larger one is restored into an empty storage.
+ */
+export const SNAPSHOT_BYTES_MAX = 128 * 1024 * 1024
+
+export const SnapshotRestoreResponse = t.Named('SnapshotRestoreResponse', {
+  Index: t.Index('Index of the commit that restored the snapshot.'),
+  SnapshotIndex: t.Index('Index of the state when the snapshot was saved.'),
+  Rows: t.Integer({ description: 'Rows of the snapshot.' }),
+})
+export type SnapshotRestoreResponse = t.Infer<typeof SnapshotRestoreResponse>
+
 export const snapshotRoutes = routes('Operator', {
   saveSnapshot: read('/operator/snapshot', {
     summary: 'Copy the whole state as of one index, one JSON object on each line.',
@@ -33,6 +46,26 @@ export const snapshotRoutes = routes('Operator', {
       description: 'The copy. Secrets in it are sealed; it is whole when its last line is there.',
       schema: t.String(),
       contentType: t.TEXT_TYPE,
+    },
+    needs: 'management',
+  }),
+  restoreSnapshot: put('/operator/snapshot', {
+    summary:
+      'Replace the whole state by a snapshot while the servers run, in one commit: all or nothing.',
+    answeredBy: 'leader',
+    audit: 'always',
+    cost: 64,
+    bodyType: t.TEXT_TYPE,
+    bodyBytesMax: SNAPSHOT_BYTES_MAX,
+    body: t.String({ description: 'The snapshot, as `GET /v1/operator/snapshot` returned it.' }),
+    returns: t.jsonResponse(
+      SnapshotRestoreResponse,
+      'The servers have the state of the snapshot; later writes are lost.',
+    ),
+    errors: {
+      400: 'The snapshot is damaged or invalid, or these servers cannot use it. Nothing was changed.',
+      409: 'Another snapshot is being restored.',
+      413: 'It is larger than 128 MiB: restore it into an empty storage.',
     },
     needs: 'management',
   }),

@@ -104,7 +104,7 @@ export const Workspace = t.ResourceOf('Workspace', 'workspaces', {
     'remote-state-consumers': t.LinkedOnly(),
   }),
   // The path by name, which is the one that people read.
-  links: t.SelfLink(),
+  links: t.Object({ self: t.PathLink(), 'self-html': t.PathLink('Page of the web UI.') }),
 })
 export type Workspace = t.Infer<typeof Workspace>
 

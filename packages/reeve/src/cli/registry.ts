@@ -47,7 +47,7 @@ export function registerCommands(
     })
     for (const { usage, help } of spec.args ?? []) command.argument(usage, help)
     for (const flag of helpFlags(spec)) command.addOption(toOption(flag))
-    for (const flag of CONNECTION_FLAGS) command.addOption(toOption(flag).hideHelp())
+    addConnectionFlags(command)
     if (spec.passThroughArgs === true) command.passThroughOptions()
   }
   return (path) => findOrAddGroup(path.split(' '))
@@ -93,6 +93,24 @@ function toOption({ usage, help, isRepeated }: FlagSpec): Option {
   return new Option(usage, `${help}; may be repeated`).argParser(
     (text: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), text],
   )
+}
+
+/** Restores a snapshot through the API of running servers. */
+const RESTORE: CommandSpec = {
+  path: 'operator snapshot restore',
+  summary: 'Restore a snapshot.',
+  examples: [],
+  load: async () => (await import('./snapshot/snapshot.ts')).runSnapshotRestore,
+}
+
+/** The flags that `restoreOnline` needs. */
+export function addConnectionFlags(command: CommandGroup): void {
+  for (const flag of CONNECTION_FLAGS) command.addOption(toOption(flag).hideHelp())
+}
+
+/** Runs `operator snapshot restore` for a command that another module registers. */
+export async function restoreOnline(host: CliHost, call: ParsedArguments): Promise<number> {
+  return await runCommand(RESTORE, host, call)
 }
 
 interface ParsedArguments {

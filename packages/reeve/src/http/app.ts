@@ -25,7 +25,7 @@ import type { Authenticator, WorkloadContext } from '../workload/index.ts'
 import { AuditLog, governanceActor, organizationOfRequest } from '../audit/index.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { createChannels } from './channels.ts'
-import { mountDiscovery } from './discovery.ts'
+import { mountDiscovery, mountKeyDocuments } from './discovery.ts'
 import { mountDocs } from './docs/mount-docs.ts'
 import { GracefulShutdown } from './transport/shutdown.ts'
 import { limitMetrics, metricSources } from './metrics/metric-sources.ts'
@@ -56,6 +56,7 @@ import type { Endpoint } from './v1/endpoint.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
+import type { SnapshotRestorer } from './v1/operator.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
 import { notificationConfigurationEndpoints } from './v2/notification-configurations.ts'
@@ -104,6 +105,8 @@ export interface AppOptions {
   readonly regions?: RegionRouter
   /** TLS settings, including the certificates required of nodes. */
   readonly security?: ListenerTls
+  /** Restores snapshots while the server runs; rejected unless given. */
+  readonly restoreSnapshot?: SnapshotRestorer
   /** Sends notifications of runs; none are sent unless given. */
   readonly webhooks?: WebhookSender
   /** Additional metrics. */
@@ -296,6 +299,7 @@ function mountRoutes(
     v1Routes.streamEvents,
     ...mountGovernance(app, options, dependencies),
   ]
+  mountKeyDocuments(app)
   mountDiscovery(app, appAliases(options).governance)
   mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
   mountUi(app, options.webFolder)

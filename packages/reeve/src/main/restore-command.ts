@@ -1,9 +1,11 @@
 import { join, resolve } from 'node:path'
 import type { SnapshotLine } from '@reeve/contract'
 import {
+  addConnectionFlags,
   CommandError,
   EXIT_CODES,
   loadSnapshotReader,
+  restoreOnline,
   type CliHost,
   type CommandLine,
 } from '../cli/index.ts'
@@ -12,16 +14,25 @@ import type { StorageEngine } from '../state/index.ts'
 
 const COMMAND = 'reeve operator snapshot restore'
 
-/** `reeve operator snapshot restore`: writes to a storage that no server has open. */
+/**
+ * `reeve operator snapshot restore`: on running servers, or into a storage that no server has open.
+ */
 export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLine['root']): void {
-  line
+  const command = line
     .add(snapshot, 'restore', {
-      summary: 'Restore a snapshot into an empty storage, before the first server starts on it.',
+      summary: 'Restore a snapshot, on running servers or into an empty storage.',
       details:
-        'The storage is that of a data directory, or a PostgreSQL database. Secrets in it can be ' +
-        'read only with the sealing key of the servers that it was saved from: copy their ' +
-        'server/sealing-key into the data directory, or give the same server.cluster_key.',
+        'Without --data-dir and --database, the running servers replace their whole state at once; ' +
+        'what was written since the snapshot is lost. This requires a management token. With one ' +
+        'of them, the snapshot is restored into an empty storage, before the first server starts ' +
+        'on it. Secrets in a snapshot can be read only with the sealing key of the servers that it ' +
+        'was saved from: copy their server/sealing-key into the data directory, or give the same ' +
+        'server.cluster_key.',
       examples: [
+        {
+          line: 'reeve operator snapshot restore --yes monday.snapshot',
+          says: 'on the running servers',
+        },
         {
           line: 'reeve operator snapshot restore --data-dir /var/lib/reeve monday.snapshot',
           says: 'for a server with this data directory',
@@ -34,18 +45,23 @@ export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLi
       action: async ([file = ''], flags) => {
         const directory = flags['dataDir'] ?? host.environment['REEVE_DATA_DIR']
         const database = flags['database'] ?? host.environment['REEVE_DATABASE']
-        return await reportFailure(host, () =>
-          restore(host, {
-            file,
-            directory: typeof directory === 'string' ? directory : undefined,
-            database: typeof database === 'string' ? database : undefined,
-          }),
-        )
+        if (typeof directory === 'string' || typeof database === 'string')
+          return await reportFailure(host, () =>
+            restore(host, {
+              file,
+              directory: typeof directory === 'string' ? directory : undefined,
+              database: typeof database === 'string' ? database : undefined,
+            }),
+          )
+        return await restoreOnline(host, { args: [file], flags })
       },
     })
     .argument('<FILE>', 'a snapshot that "reeve operator snapshot save" made')
     .option('--data-dir <DIR>', 'the data directory of the server (REEVE_DATA_DIR)')
     .option('--database <URL>', 'the PostgreSQL that keeps the state (REEVE_DATABASE)')
+    .option('-y, --yes', 'skip the confirmation')
+    .option('--json', 'print JSON')
+  addConnectionFlags(command)
 }
 
 async function reportFailure(host: CliHost, run: () => Promise<void>): Promise<number> {
@@ -70,11 +86,6 @@ async function restore(
   host: CliHost,
   { file, directory, database }: RestoreRequest,
 ): Promise<void> {
-  if (directory === undefined && database === undefined) {
-    throw new CommandError('say where to, with --data-dir or --database.', {
-      code: EXIT_CODES.usage,
-    })
-  }
   const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
   const path = resolve(host.directory, file)
   const { createSnapshotRowCheck } = await import('./restore-snapshot.ts')

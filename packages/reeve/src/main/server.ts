@@ -18,7 +18,7 @@ import {
   type WorkloadContext,
 } from '../workload/index.ts'
 import { EventBroker, NodeSessions } from '../sessions/index.ts'
-import type { AgentInfo, LeaderRouter } from '../http/index.ts'
+import type { AgentInfo, LeaderRouter, SnapshotRestorer } from '../http/index.ts'
 import type { TlsCredentials } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
 import { openTarget } from './backup/backup-target.ts'
@@ -33,6 +33,7 @@ import { createFullCollection, MemoryMonitor } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { httpTlsOptions } from './tls-wiring.ts'
 import { installation } from './installation.ts'
+import { createSnapshotRestorer } from './restore-online.ts'
 import { createSealer, type ServerSecrets } from './secrets.ts'
 import { RegionServices } from './server-regions.ts'
 import type { StorageRestriction } from './server-storage.ts'
@@ -79,6 +80,7 @@ export class Server {
   readonly #broker: EvaluationBroker
   /** Loops of the leader; empty on a follower. */
   #loops: readonly LeaderLoop[] = []
+  #isStopping = false
   #heartbeatMonitor: HeartbeatMonitor
   readonly #memory: MemoryMonitor
   readonly #commits: CommitDelayMonitor
@@ -114,11 +116,7 @@ export class Server {
     const { store } = context
     const { config, log } = options
     this.#options = options
-    this.#webhooks = createWebhookSender({
-      allowsLocal: config.dev,
-      version: options.version,
-      otherHeaders: aliasesOf(config.compatibility).governance.notificationHeaders,
-    })
+    this.#webhooks = newWebhookSender(options)
     this.context = context
     this.store = store
     this.regions = regions
@@ -147,6 +145,7 @@ export class Server {
       version: options.version,
       aliases: aliasesOf(config.compatibility),
       webhooks: this.#webhooks,
+      restoreSnapshot: this.#createRestorer(),
       webFolder: installation.web,
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
@@ -262,11 +261,30 @@ export class Server {
     if (this.#loops.length === 0) this.#startLoops()
   }
 
+  #createRestorer(): SnapshotRestorer {
+    const { log, version } = this.#options
+    const whilePaused = <T>(work: () => Promise<T>): Promise<T> => this.#runPaused(work)
+    return createSnapshotRestorer({ context: this.context, log, version, whilePaused })
+  }
+
+  /** Runs work without loops, which then start from the current state. */
+  async #runPaused<T>(work: () => Promise<T>): Promise<T> {
+    const isDeciding = this.#loops.length > 0
+    await this.pause()
+    try {
+      return await work()
+    } finally {
+      // After a fault, recovery starts the loops.
+      if (isDeciding && !this.#isStopping && this.store.fault === undefined) this.resume()
+    }
+  }
+
   /**
    * Stops the loops first, so that nodes are not declared lost when their connections close. The
    * storage is closed last, because requests need an open store.
    */
   async stop(): Promise<void> {
+    this.#isStopping = true
     this.#memory.stop()
     this.#commits.stop()
     this.#freeSpace?.stop()
@@ -281,6 +299,11 @@ export class Server {
     await this.context.jobFiles.stop()
     await this.#policyThreads.stop()
   }
+}
+
+function newWebhookSender({ config, version }: ServerOptions): WebhookSender {
+  const { notificationHeaders: otherHeaders } = aliasesOf(config.compatibility).governance
+  return createWebhookSender({ allowsLocal: config.dev, version, otherHeaders })
 }
 
 function createFreeSpaceMonitor({

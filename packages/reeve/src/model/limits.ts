@@ -231,6 +231,8 @@ export const LIMITS = {
   policyVariableCharsMax: 4 * 1024 * 1024,
   /** Values of jobs and nodes in one metrics response; further jobs are omitted. */
   metricSeriesMax: 50_000,
+  /** Tasks in one metrics response; further tasks are omitted. */
+  metricTasksMax: 2_000,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: CHANNEL_MESSAGE_BYTES_MAX,
   /**

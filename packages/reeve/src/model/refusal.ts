@@ -54,6 +54,7 @@ export const REFUSAL_CODES = [
   'policy-denied-overridable',
   'region-unknown',
   'region-unreached',
+  'restore-running',
   'revocation-not-found',
   'scaling-policy-not-found',
   'secret-file',

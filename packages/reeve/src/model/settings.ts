@@ -39,9 +39,23 @@ export interface ClusterLevelRow {
   readonly ModifyIndex: number
 }
 
+/**
+ * The last restore of a snapshot by running servers. Its commit tells all servers that what they
+ * derived from the previous rows is stale.
+ */
+interface LastRestoreRow {
+  readonly Name: 'last-restore'
+  /** When the snapshot was saved, and its index. */
+  readonly SavedAt: string
+  readonly SnapshotIndex: number
+  readonly CreateIndex: number
+  readonly ModifyIndex: number
+}
+
 export type SettingRow =
   | AclBootstrapRow
   | ClusterLevelRow
+  | LastRestoreRow
   | SchedulerConfigurationRow
   | SharedJoinTokenRow
 

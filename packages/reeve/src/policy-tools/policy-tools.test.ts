@@ -311,6 +311,27 @@ for (const [name, file, more, wanted, said] of EVALUATED)
     assert.equal(code, wanted)
   })
 
+test('policy eval: an expression has a value; a document must be a verdict', async (t) => {
+  const rego = 'package a\n\nscore := 3\n\ndeny contains "no" if input.job.ID\n'
+  const folder = await aFolder(t, { 'a.rego': rego })
+  const evaluate = async (query: string) => {
+    const { written, terminal } = aTerminal()
+    const paths = [join(folder, 'a.rego')]
+    const input = join(folder, 'job.json')
+    const request = { paths, input, query, params: [], isJson: false, ...SETTINGS, terminal }
+    return { code: await evaluatePolicies(request), out: written.out }
+  }
+  assert.deepEqual(await evaluate('count(data.a.deny)'), {
+    code: 0,
+    out: 'count(data.a.deny): value\n  1\n',
+  })
+  const score = await evaluate('data.a.score')
+  assert.equal(score.code, 3)
+  assert.match(score.out, /3: an array or a set is needed/)
+  assert.equal((await evaluate('data.a.score > 2')).code, 0)
+  assert.equal((await evaluate('[x | some x in data.a.deny]')).code, 1)
+})
+
 const PLAN = { format_version: '1.2', resource_changes: [{ type: 'bucket' }] }
 const JOB = { ID: 'web', Namespace: 'shop', TaskGroups: [{ Name: 'a', Count: 9 }] }
 const DOCUMENTS: readonly (readonly [string, unknown, number, RegExp])[] = [

@@ -234,12 +234,22 @@ function evaluateQuery(
         : fromRego({ message, location }, textByFile)
     return { ...empty, outcome: 'error', problems: [problem], printed }
   }
-  return { ...empty, ...toOutcome(evaluated.value), printed }
+  return { ...empty, ...toOutcome(evaluated.value, isReference(query)), printed }
 }
 
-/** Converts the value of a query: a nonempty result fails; a boolean is the verdict itself. */
+/** Whether the query names a document, such as `data.jobs.deny`, and is no other expression. */
+function isReference(query: string): boolean {
+  return /^data(?:\.\w+|\[(?:"[^"]*"|\d+)\])*$/.test(query.trim())
+}
+
+/**
+ * Converts the value of a query: a nonempty result fails; a boolean is the verdict itself. A
+ * document of another type is an error, because it would never reject anything; the value of
+ * another expression, such as `count(data.jobs.deny)`, is only shown.
+ */
 function toOutcome(
   value: Value | undefined,
+  isDocument: boolean,
 ): Pick<EvaluationReport, 'outcome' | 'lines' | 'trace'> {
   if (value === undefined)
     return { outcome: 'undefined', lines: ['nothing defines it'], trace: { value: null } }
@@ -253,6 +263,7 @@ function toOutcome(
       trace,
     }
   const displayed = formatValue(value).slice(0, SHOWN_MAX)
+  if (!isDocument) return { outcome: 'value', lines: [displayed], trace }
   return { outcome: 'error', lines: [`${displayed}: an array or a set is needed`], trace }
 }
 

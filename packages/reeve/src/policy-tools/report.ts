@@ -67,7 +67,7 @@ export function toJsonProblem({ file, line, column, severity, message }: ToolDia
 /** Result of one policy. */
 export interface EvaluationReport {
   readonly policy: string
-  readonly outcome: 'pass' | 'fail' | 'undefined' | 'error' | 'refused'
+  readonly outcome: keyof typeof POLICY_EXIT_CODES
   /** Human-readable findings, line by line. */
   readonly lines: readonly string[]
   readonly problems: readonly ToolDiagnostic[]
@@ -96,6 +96,8 @@ export interface ToolTerminal {
 /** Exit codes of the tools. */
 export const POLICY_EXIT_CODES = {
   pass: 0,
+  /** The query has a value that is no verdict. */
+  value: 0,
   fail: 1,
   /** The result of the policy is undefined. */
   undefined: 2,

@@ -24,7 +24,13 @@ import {
   type VariableRow,
   type WorkspaceRow,
 } from '../model/index.ts'
-import { type Commit, type CommitLog, type EventRef, joinRowJson } from '../state/index.ts'
+import {
+  type Commit,
+  type CommitLog,
+  type EventRef,
+  isRestore,
+  joinRowJson,
+} from '../state/index.ts'
 
 /** Destination of a stream. Writing never blocks; `backlogBytes` is the amount not yet read. */
 export interface EventSink {
@@ -65,6 +71,7 @@ const DRAIN_TIMEOUT_MS = 40_000
 /** Commits of a backlog that are read before the event loop is yielded. */
 const COMMITS_PER_SLICE = 100
 const SHUTTING_DOWN = 'the server is shutting down'
+const RESTORED = 'a snapshot was restored; read the state again'
 const ACL_TABLES: ReadonlySet<string> = new Set([
   'acl_tokens',
   'acl_policies',
@@ -149,7 +156,11 @@ export class EventBroker {
     this.#flush()
     this.#unsubscribe()
     this.#cancelHeartbeat()
-    for (const reader of this.#readers) this.#closeReader(reader, SHUTTING_DOWN)
+    this.#closeAll(SHUTTING_DOWN)
+  }
+
+  #closeAll(reason: string): void {
+    for (const reader of this.#readers) this.#closeReader(reader, reason)
   }
 
   /**
@@ -210,7 +221,8 @@ export class EventBroker {
         if (reader.nextIndex <= commit.index) this.#joinGroup(reader)
       this.#lastIndex = commit.index
       if (commit.events.length > 0) this.#addToGroups(new EncodedCommit(commit))
-      if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheckReaders()
+      if (isRestore(commit)) this.#closeAll(RESTORED)
+      else if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheckReaders()
     }
     // The first line is sent at once; lines that follow within the interval are batched.
     if (this.#groups.size > 0 && this.#cancelFlush === undefined) this.#flushAndScheduleNext()

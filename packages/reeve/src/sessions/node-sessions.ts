@@ -2,6 +2,7 @@ import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { formatTraceparent, type Tracer } from '@reeve/kit/trace.ts'
 import { type AllocationRow, assignedAllocation } from '../model/index.ts'
 import {
+  isRestore,
   joinRowJson,
   type Commit,
   type CommittedRow,
@@ -136,7 +137,11 @@ export class NodeSessions {
    * Forwards changes made by servers only: the node knows the state that it has reported itself.
    */
   #forward(commits: readonly Commit[]): void {
-    for (const commit of commits)
+    for (const commit of commits) {
+      if (isRestore(commit)) {
+        this.#closeAll()
+        continue
+      }
       for (const row of commit.rows) {
         if (row.table === 'node_revocations' && row.header !== undefined)
           this.#closeRevoked(row.key)
@@ -144,7 +149,14 @@ export class NodeSessions {
           this.#sessions.get(row.key)?.close(this.#revocationReason(row.key))
         if (row.table === 'allocations') this.#recordChange(commit, row)
       }
+    }
     if (!this.#isFlushScheduled) this.#flush()
+  }
+
+  /** A snapshot was restored: every node sends hello, and gets all of its allocations. */
+  #closeAll(): void {
+    for (const session of this.#sessions.values()) session.close()
+    this.#pendingChanges.clear()
   }
 
   #closeRevoked(nodeId: string): void {

@@ -1,12 +1,19 @@
 import type { Fault } from '@reeve/kit/fault.ts'
-import type { Commit } from './commit.ts'
+import type { Commit, RowIndexes } from './commit.ts'
 import type { AppendEntry } from './engine.ts'
 import type { Undo } from './table/table.ts'
 import type { Row, TableName } from './schema/tables.ts'
 
 /** A row to write or a key to delete; created by `put` and `remove`. */
 export type Change =
-  | { [N in TableName]: { readonly table: N; readonly row: Row<N> } }[TableName]
+  | {
+      [N in TableName]: {
+        readonly table: N
+        readonly row: Row<N>
+        /** Indexes of a row of a snapshot; other rows get those of the commit. */
+        readonly indexes?: RowIndexes
+      }
+    }[TableName]
   | { readonly table: TableName; readonly row: undefined; readonly key: string }
 
 export function put<N extends TableName>(table: N, row: Row<N>): Change {

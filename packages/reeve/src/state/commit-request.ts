@@ -15,6 +15,8 @@ export interface CommitRequest {
    * reserve.
    */
   readonly freesSpace?: boolean
+  /** Commits even without changes, to advance the index of the log. */
+  readonly advancesIndex?: boolean
   /** Organization and resources for the audit record, if they cannot be derived from the rows. */
   readonly auditSubject?: AuditSubject
 }

@@ -84,6 +84,10 @@ export {
   schedulerConfiguration,
 } from './schema/settings.ts'
 export {
+  isRestore,
+  restoreBlobs,
+  restoreChanges,
+  type RestoredState,
   SnapshotChecker,
   snapshotEntry,
   type SnapshotRow,

@@ -1,7 +1,8 @@
 import { encodeCommit } from './commit-codec.ts'
-import type { CommittedRow, RowIndexes } from './commit.ts'
+import type { Commit, CommittedRow, RowIndexes } from './commit.ts'
 import type { BlobChange, AppendEntry } from './engine.ts'
-import { createTables } from './schema/tables.ts'
+import { remove, type Change } from './change.ts'
+import { createTables, type TableName } from './schema/tables.ts'
 import { UNSPLIT } from './table/row-json.ts'
 import type { Store } from './store.ts'
 import type { Table } from './table/table.ts'
@@ -58,6 +59,68 @@ export function snapshotEntry(
     text: { ...UNSPLIT, body },
   }))
   return { ...stamp, text: encodeCommit({ ...stamp, rows: committed, events: [] }), blobs }
+}
+
+/** A validated snapshot, as `restoreChanges` needs it. */
+export interface RestoredState {
+  readonly rows: readonly SnapshotRow[]
+  readonly blobs: ReadonlyMap<string, Uint8Array>
+}
+
+/** Tables whose rows a restore never deletes, because they record what happened since. */
+const KEPT_TABLES: ReadonlySet<string> = new Set(['audit_records', 'node_revocations', 'settings'])
+
+/**
+ * Changes that turn the current state into that of a snapshot. Rows that are equal already are left
+ * out. Settings that the snapshot does not have are kept.
+ */
+export function restoreChanges(
+  { tables }: Store,
+  { rows }: Pick<RestoredState, 'rows'>,
+): readonly Change[] {
+  const changes: Change[] = []
+  const restoredKeys = new Map<string, Set<string>>()
+  // The rows were validated against their tables, whose types do not matter for copies of rows.
+  const tablesByName = tables as unknown as Readonly<Record<string, Table<object>>>
+  for (const { table: name, key, indexes, body } of rows) {
+    const keys = restoredKeys.get(name) ?? new Set()
+    restoredKeys.set(name, keys.add(key))
+    const table = tablesByName[name]
+    const isEqual =
+      table?.rowJsonOf(key) === body &&
+      table.createIndexOf(key) === indexes[0] &&
+      table.modifyIndexOf(key) === indexes[1]
+    // Proof: the row was validated by SnapshotChecker for the table of this name.
+    if (!isEqual) changes.push({ table: name, row: JSON.parse(body), indexes } as Change)
+  }
+  for (const [name, table] of Object.entries(tablesByName)) {
+    if (KEPT_TABLES.has(name)) continue
+    const keys = restoredKeys.get(name)
+    for (const key of table.keys())
+      // Proof: the keys of `tables` are the table names.
+      if (keys?.has(key) !== true) changes.push(remove(name as TableName, key))
+  }
+  return changes
+}
+
+/** Blobs of a snapshot, and deletions of the current blobs that it does not have. */
+export function restoreBlobs(
+  { blobKeys }: Pick<StateSnapshot, 'blobKeys'>,
+  { blobs }: Pick<RestoredState, 'blobs'>,
+): readonly BlobChange[] {
+  const stale = [...blobKeys].filter((key) => !blobs.has(key))
+  return [
+    ...[...blobs].map(([key, bytes]) => ({ key, bytes })),
+    ...stale.map((key) => ({ key, bytes: undefined })),
+  ]
+}
+
+/**
+ * Whether the commit restored a snapshot: rows may then have changed in any way, also back to older
+ * indexes.
+ */
+export function isRestore({ rows }: Commit): boolean {
+  return rows.some(({ table, key }) => table === 'settings' && key === 'last-restore')
 }
 
 /** A decoded row of a snapshot. None of its content is trusted. */

@@ -186,7 +186,8 @@ export class Store {
     const stamp = { index: this.#index + 1, timeMs: this.#clock.nowMs() }
     const requestedChanges = request.changes(stamp)
     const blobs = request.blobs ?? []
-    if (requestedChanges.length === 0 && blobs.length === 0)
+    const isEmpty = requestedChanges.length === 0 && blobs.length === 0
+    if (isEmpty && request.advancesIndex !== true)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.whenDurable() }
     if (this.#restriction !== undefined && !mayFreeSpace(request, requestedChanges))
       throw this.#restriction
@@ -341,7 +342,7 @@ export class Store {
       this.#noteWrite(committed, stamp.index, undo)
       return { row, committed }
     }
-    const header = [existing?.createIndex ?? stamp.index, stamp.index] as const
+    const header = change.indexes ?? ([existing?.createIndex ?? stamp.index, stamp.index] as const)
     const { stamped, rowSplit, namespace, since } = table.spec
     if (since !== undefined) assertLevelReached(this.tables, since)
     const { row, text } = this.#rowEncoder.encode(change.row, {

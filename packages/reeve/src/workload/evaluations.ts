@@ -56,6 +56,7 @@ export async function deleteEvaluationsById(
     return invalidInput(
       `request includes ${evaluationIds.length} evaluation IDs, must be ${max} or fewer`,
     )
+  if (!isBrokerPaused(store.tables)) return err(BROKER_NOT_PAUSED)
   const rows = new Map<string, Evaluation>()
   for (const text of evaluationIds) {
     const id = checkUuid('eval', text)
@@ -65,7 +66,6 @@ export async function deleteEvaluationsById(
     if (isInUse(context, row)) return invalidInput(`eval ${row.ID} is not safe to delete`)
     rows.set(row.ID, row)
   }
-  if (!isBrokerPaused(store.tables)) return err(BROKER_NOT_PAUSED)
   const { index, durable } = deleteRows(store, by, [...rows.values()])
   await durable
   return ok({ count: rows.size, index })

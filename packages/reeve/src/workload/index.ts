@@ -30,6 +30,7 @@ export {
   unknownNode,
 } from './allocations/operations.ts'
 export { allocationFailure } from './allocations/failure.ts'
+export { restoreState, type ValidSnapshot } from './restore-state.ts'
 export {
   assertClusterLevel,
   ensureBuiltIns,

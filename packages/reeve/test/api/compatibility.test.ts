@@ -237,6 +237,15 @@ test('governance: programs on the Go client send and read the other names of mem
   assert.equal('terraform-version' in (await ask(path, undefined, 'curl')).attributes, false)
 })
 
+test('key documents: there are none, and the answer says why', async (t) => {
+  const server = await open(t, true, true)
+  for (const name of ['jwks.json', 'openid-configuration']) {
+    const { status, text } = await server.send('GET', `/.well-known/${name}`)
+    assert.equal(status, 404)
+    assert.match(text, /^Reeve signs no workload identities/)
+  }
+})
+
 const METRICS = '/v1/metrics?format=prometheus'
 
 test('metrics: jobs and nodes under our names and under those of usual dashboards', async (t) => {

@@ -349,6 +349,37 @@ for (const { name, preserve, wanted } of COUNTS)
     )
   })
 
+test('PreserveResources: tasks that exist keep their resources, and only those', async () => {
+  const server = await createTestServer({ aclEnabled: false })
+  const group = (CPU: number, names: readonly string[]) => ({
+    TaskGroups: [
+      {
+        Name: 'app',
+        Count: CPU,
+        Tasks: names.map((Name) => ({
+          Name,
+          Driver: 'docker',
+          Config: { image: 'a' },
+          Resources: { CPU, MemoryMB: CPU },
+        })),
+      },
+    ],
+  })
+  await server.ok('registerJob', register(group(100, ['one'])))
+  const again = register(group(300, ['one', 'two']), { PreserveResources: true })
+  await server.ok('registerJob', again)
+  const job = await server.ok('readJob', { params: { job_id: 'web' } })
+  const [app] = job.TaskGroups
+  assert.deepEqual(
+    app?.Tasks.map(({ Name, Resources }) => [Name, Resources.CPU]),
+    [
+      ['one', 100],
+      ['two', 300],
+    ],
+  )
+  assert.equal(app?.Count, 300)
+})
+
 test('PreserveCounts: a first registration has nothing to keep', async () => {
   const server = await aServer()
   await server.ok('registerJob', register(count(4), { PreserveCounts: true }))

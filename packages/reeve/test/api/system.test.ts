@@ -209,6 +209,14 @@ test('delete evaluations: one that does not exist is not found', async () => {
   assert.equal(server.context.store.tables.evaluations.size, 5)
 })
 
+test('delete evaluations: the pause is required before any ID is looked up', async () => {
+  const server = await withEvaluations()
+  const body = { EvalIDs: [anId('eval', 9)] }
+  const [status, text] = await server.refusal('deleteEvaluations', { body })
+  assert.equal(status, 400)
+  assert.match(text, /^eval broker is enabled/)
+})
+
 for (const body of [{ EvalIDs: [anId('eval', 2)] }, { Filter: 'Status == "pending"' }])
   test(`delete evaluations: ${Object.keys(body)[0]} need a paused broker`, async () => {
     const server = await withEvaluations()

@@ -24,6 +24,31 @@ test('alloc', async (t) => {
     return out.includes('line 30') || undefined
   })
 
+  await t.test('metrics have the usage of its task and of the node', async () => {
+    const names = [
+      'service_task_memory_rss',
+      'service_task_memory_allocated',
+      'service_task_cpu_percent',
+      'service_node_host_memory_total',
+    ]
+    const text = await until('all of them', async () => {
+      const answer = await fetch(`${reeve.address}/v1/metrics?format=prometheus`)
+      const read = await answer.text()
+      return names.every((name) => read.includes(`\n${name}{`)) ? read : undefined
+    })
+    const labels = `namespace="default",job="web",task_group="group",task="main",alloc_id="${id}"`
+    const allocated = new RegExp(
+      `^service_task_memory_allocated\\{${labels},host="[^"]+"\\} ${20 * 1024 * 1024}$`,
+      'm',
+    )
+    assert.match(text, allocated)
+    const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    const keys = series.map((line) => line.slice(0, line.lastIndexOf(' ')))
+    assert.equal(new Set(keys).size, keys.length, 'no series is there twice')
+    for (const line of series)
+      assert.match(line, /^[a-z_]\w*(?:\{.*\})? (?:-?[\d.e+-]+|NaN|\+Inf)$/i)
+  })
+
   await t.test('status lists those that have not ended', async () => {
     const said = await reeve.ok('alloc status --job web')
     assert.match(said, /^ID +Job +Group +Version +Node +Desired +Status +Created\n/)

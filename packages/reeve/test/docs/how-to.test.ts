@@ -57,6 +57,7 @@ const FOLLOWED = '{ timeout 3 reeve alloc logs -f ALLOC || test $? -eq 124; }'
 const PLAN = await firstLineWith('how-to/ci.md', 'plan -input=false')
 
 const VOLUMES = 'creates a directory as root on the node; cli/every-command runs the commands'
+const RESTORE = 'undoes what the pages before have done; cli/snapshot-online.test.ts runs it'
 const PACKAGES = 'changes the packages of the machine; `npm run release-check` installs them'
 
 /** Pages whose commands run on one server, in this order. */
@@ -101,6 +102,7 @@ reeve workspace create api --project payments`,
   },
   'how-to/back-up-and-restore.md': {
     notRun: {
+      'reeve operator snapshot restore --yes monday.snapshot': RESTORE,
       'reeve operator storage check --data-dir /var/lib/reeve':
         'of a server that is stopped; cli/every-command runs it',
       'reeve operator storage salvage --data-dir /var/lib/reeve --to /var/lib/reeve-new':
@@ -120,6 +122,7 @@ reeve workspace create api --project payments`,
     notRun: {
       'reeve node revoke --reason "disk was stolen" web-1':
         'a node that is revoked takes no work for later pages; cli/every-command runs it',
+      'reeve operator snapshot restore --yes monday.snapshot': RESTORE,
       'reeve operator snapshot restore --data-dir /var/lib/reeve monday.snapshot     # or --database; must be empty, with no server running':
         'starts another server; cli/snapshot.test.ts restores and starts one',
     },

@@ -81,6 +81,34 @@ function runTests(postgres: TestPostgres): void {
     assert.match(changed, /new@acme\.example/)
   })
 
+  test('cluster: a snapshot restored through a follower is the state of all servers', async (t) => {
+    const place = await aPlace(t, postgres)
+    const { leader, follower } = await twoServers(t, place)
+    await put(leader, 'kept')
+    const saved = await fetch(`${leader.address}/v1/operator/snapshot`)
+    const body = await saved.text()
+    await put(leader, 'lost')
+    const { data } = await follower.client.v1.restoreSnapshot({ body })
+    const restored = ['default', 'kept']
+    assert.deepEqual(await namesAt(leader), restored)
+    await until('the follower to have it', async () => {
+      const answer = await fetch(`${follower.address}/v1/namespaces?stale`)
+      const rows: unknown = await answer.json()
+      assert.ok(Array.isArray(rows))
+      return (
+        rows
+          .map(({ Name }) => String(Name))
+          .toSorted()
+          .join() === restored.join()
+      )
+    })
+    // The next leader has it from the database alone.
+    await leader.kill('SIGKILL')
+    await until('the next leader', () => put(follower, 'after').then(yes, no))
+    assert.deepEqual(await namesAt(follower), ['after', ...restored])
+    assert.ok(data.Index > data.SnapshotIndex)
+  })
+
   test('cluster: two servers', async (t) => {
     const place = await aPlace(t, postgres)
     // Who leads changes from one story to the next.

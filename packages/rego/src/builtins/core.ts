@@ -1,3 +1,4 @@
+import { parseDuration } from '@reeve/go-template/time'
 import { parseNumber } from '../value/number.ts'
 import {
   compare,
@@ -90,6 +91,12 @@ export const TRACING_BUILTINS: readonly Builtin[] = [
     context.note(text)
     return true
   }),
+  // For tests of policies. It does not wait: the time of an evaluation does not pass.
+  define({ name: 'test.sleep', operands: ['string'], result: 'null' }, (context, text) =>
+    parseDuration(text) === undefined
+      ? context.fail(`time: invalid duration ${JSON.stringify(text)}`)
+      : null,
+  ),
   // Put into the rules of tests by the compiler; see `withCases`.
   define({ name: TEST_CASE, operands: ['array'], result: 'boolean' }, (context, path) => {
     context.testCase(path)

@@ -220,6 +220,13 @@ const cases: readonly Case[] = [
     gives: 'true',
   },
   {
+    name: 'bodies that follow one another are alternatives',
+    rules: 'p := 1 if { input.a } { input.b }',
+    input: { b: true },
+    gives: '1',
+  },
+  { name: 'test.sleep does not wait', rules: 'p := test.sleep("24h")', gives: 'null' },
+  {
     name: 'or counts once',
     rules: 'import future.keywords.or\np := [1 | true or true]',
     gives: '[1]',

@@ -212,9 +212,14 @@ export function parseCondition(cursor: Cursor): Body {
   return cursor.attempt(() => parseBracedBody(cursor)) ?? parseObjectCondition(cursor)
 }
 
-/** Braces that are no body may be an object or a set: `if {k: v | …}`. Tried only here. */
+/** Braces that are no body may be an object: `if {k: v | …}`. Tried only here. */
 function parseObjectCondition(cursor: Cursor): Body {
-  const literal = cursor.attempt(() => parseLiteral(cursor))
+  const literal = cursor.attempt(() => {
+    const parsed = parseLiteral(cursor)
+    // A set is always true, so `{ a, b }` is a body whose literals are separated wrongly.
+    if (parsed.type === 'expression' && parsed.term.type === 'set') cursor.failHere('not a body')
+    return parsed
+  })
   // If neither form parses, report the error of the body: a body is the likelier intent.
   return literal === undefined ? parseBracedBody(cursor) : [literal]
 }

@@ -12,7 +12,7 @@ interface Head {
   readonly value: Term | undefined
 }
 
-/** One definition, or several of the same head: `p { a } { b }`. */
+/** One definition, or several of the same head: `p if { a } { b }`. */
 export function parseRules(cursor: Cursor): readonly Rule[] {
   if (cursor.skipKeyword('default')) return [parseDefault(cursor)]
   const head = parseHead(cursor)
@@ -28,8 +28,10 @@ export function parseRules(cursor: Cursor): readonly Rule[] {
     value,
   }
   const bodies = hasIf ? [parseIf(cursor)] : parseBareBodies(cursor, head)
-  const [first = [], ...others] = bodies
+  const [first = []] = bodies
   const otherwise = parseElse(cursor, rule.member !== undefined)
+  const hasMore = otherwise === undefined && bodies.length > 0
+  const others = hasMore ? parseChainedBodies(cursor) : []
   const { row } = cursor.previous
   return [
     { ...rule, body: first, otherwise, row },
@@ -55,15 +57,20 @@ function parseIf(cursor: Cursor): Body {
   return parseCondition(cursor)
 }
 
-/** Bodies without `if` are of version 0. */
+/** A body without `if` is of version 0. */
 function parseBareBodies(cursor: Cursor, head: Head): readonly Body[] {
-  const bodies: Body[] = []
-  while (cursor.is('{')) {
+  if (cursor.is('{')) {
     if (cursor.reading.version === 1) cursor.failHere('`if` keyword is required before rule body')
-    bodies.push(parseBracedBody(cursor))
-    if (cursor.token.row > cursor.previous.row) break
+    return [parseBracedBody(cursor)]
   }
-  if (bodies.length === 0 && cursor.reading.version === 1) checkBodiless(cursor, head)
+  if (cursor.reading.version === 1) checkBodiless(cursor, head)
+  return []
+}
+
+/** Further bodies of the same head, which need no `if` in either version. */
+function parseChainedBodies(cursor: Cursor): readonly Body[] {
+  const bodies: Body[] = []
+  while (cursor.is('{')) bodies.push(parseBracedBody(cursor))
   return bodies
 }
 

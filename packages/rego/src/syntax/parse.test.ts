@@ -59,6 +59,9 @@ const refused = [
   { name: 'a minus before a text', text: 'p := -"a"', at: [2, 7] },
   { name: 'a minus before true', text: 'p := -true', at: [2, 7] },
   { name: 'two minuses', text: 'p := --x', at: [2, 7] },
+  { name: 'commas between the literals of a body', text: 'p if { true, true }', at: [2, 19] },
+  { name: 'a set as a body', text: 'p if { 1, 2 }', at: [2, 13] },
+  { name: 'a body after else', text: 'p := 1 if { a } else := 2 { b }', at: [2, 27] },
   { name: 'not before some', text: 'p if not some x', at: [2, 10] },
 ] as const
 for (const c of refused)
@@ -72,6 +75,23 @@ for (const c of refused)
 test('parse: rego.v1 makes a module of version 0 one of version 1', () => {
   assert.ok(!parse('import rego.v1\np { true }', 0).ok)
   assert.ok(parse('import rego.v1\np if true', 0).ok)
+})
+
+test('parse: a byte order mark at the start is skipped', () => {
+  assert.ok(parseModule(new Source('a.rego', '\ufeffpackage a\np := 1'), 1).ok)
+  assert.ok(!parse('p := \ufeff1').ok)
+})
+
+test('parse: bodies may follow one another, also with if', () => {
+  for (const text of ['p := 1 if { a } { b }', 'p contains 1 if a { b }', 'p if { a }\n{ b }']) {
+    const parsed = parse(text)
+    assert.ok(parsed.ok, text)
+    assert.deepEqual(
+      parsed.value.rules.map(({ body }) => body.length),
+      [1, 1],
+      text,
+    )
+  }
 })
 
 test('parse: imports may stand between and after rules', () => {

@@ -36,6 +36,8 @@ class Scanner {
   constructor(source: Source) {
     this.#source = source
     this.#text = source.text
+    // Editors of some systems begin files with a byte order mark.
+    if (source.text.startsWith('\ufeff')) this.#at = 1
   }
 
   fail(at: number, message: string): never {

@@ -11,7 +11,7 @@ import type { NodeMetadata } from '../local-node.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { readHostData } from './host-data.ts'
 import type { DynamicVolumes } from '../volumes/dynamic-volumes.ts'
-import { HostUsageReader, UsageReader } from './usage.ts'
+import { HostUsageReader, NodeUsageReader, UsageReader } from './usage.ts'
 import { RemoteRequestHandler } from './request-handler.ts'
 
 interface AgentRequestHandlerOptions {
@@ -38,11 +38,16 @@ export function newRequestHandler(options: AgentRequestHandlerOptions): RemoteRe
   const { clock, log, workspace, runners } = options
   const collected = new CollectedAllocations(options)
   const mhzPerCore = (): number => options.mhzPerCore()
+  const newHostReader = (): HostUsageReader =>
+    new HostUsageReader(clock, workspace.root, mhzPerCore)
   return new RemoteRequestHandler({
     clock,
     log,
     usage: new UsageReader(clock, mhzPerCore),
-    hostUsage: new HostUsageReader(clock, workspace.root, mhzPerCore),
+    hostUsage: newHostReader(),
+    nodeUsage: new NodeUsageReader(new UsageReader(clock, mhzPerCore), newHostReader(), () =>
+      runners.values(),
+    ),
     hostData: () => readHostData(workspace.root),
     logFeed: options.logFeed,
     allowsExec: options.allowsExec,

@@ -25,7 +25,7 @@ import { followFile, newJsonSink, newRawSink, rejectDirectory, sendFile } from '
 import { execWhenAttached, isNotRunning, serveExec, serveTerminal } from './exec.ts'
 import { followLog, RotatedLog } from './follow-log.ts'
 import type { NodeMetadata } from '../local-node.ts'
-import type { HostUsageReader, UsageReader } from './usage.ts'
+import type { HostUsageReader, NodeUsageReader, UsageReader } from './usage.ts'
 import { listFiles, openContained, type OpenedFile, statFile } from './files.ts'
 import { toRemoteError, RemoteRefusal } from './remote-refusal.ts'
 import {
@@ -44,6 +44,7 @@ interface RemoteRequestDependencies {
   readonly log: Logger
   readonly usage: UsageReader
   readonly hostUsage: HostUsageReader
+  readonly nodeUsage: NodeUsageReader
   /** Diagnostic data of the machine. */
   hostData(): Promise<HostData>
   /** The log of this agent; undefined where it cannot be followed. */
@@ -165,6 +166,8 @@ export class RemoteRequestHandler {
     switch (request.verb) {
       case 'host-usage':
         return await hostUsage.read()
+      case 'node-usage':
+        return await this.#dependencies.nodeUsage.read()
       case 'host-data':
         return await this.#dependencies.hostData()
       case 'collect-all':

@@ -1,12 +1,14 @@
 import type { StatsFs } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type {
-  AllocationUsage,
-  DiskUsage,
-  HostUsage,
-  ResourceUsage,
-  TaskUsage as WireTaskUsage,
+import {
+  METERED_TASKS_MAX,
+  type AllocationUsage,
+  type DiskUsage,
+  type HostUsage,
+  type NodeUsageReport,
+  type ResourceUsage,
+  type TaskUsage as WireTaskUsage,
 } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
@@ -166,6 +168,84 @@ function sumUsages(usages: readonly ResourceUsage[]): ResourceUsage {
 
 function quoted(name: string): string {
   return JSON.stringify(name)
+}
+
+/** An allocation whose tasks are measured. */
+interface MeasuredAllocation {
+  readonly id: string
+  readonly tasks: readonly TaskControl[]
+  readonly endedMs: number | undefined
+}
+
+/**
+ * Reads the usage of the node and of all running tasks, for metrics. Its samples are its own, so
+ * that other readers do not shorten the time over which CPU usage is computed.
+ */
+export class NodeUsageReader {
+  readonly #tasks: UsageReader
+  readonly #host: HostUsageReader
+  readonly #allocations: () => Iterable<MeasuredAllocation>
+
+  constructor(
+    tasks: UsageReader,
+    host: HostUsageReader,
+    allocations: () => Iterable<MeasuredAllocation>,
+  ) {
+    this.#tasks = tasks
+    this.#host = host
+    this.#allocations = allocations
+  }
+
+  async read(): Promise<NodeUsageReport> {
+    const host = await this.#host.read()
+    const running = [...this.#allocations()].flatMap(({ id, tasks, endedMs }) =>
+      endedMs === undefined
+        ? tasks.filter(({ state }) => state.State === 'running').map((task) => ({ id, task }))
+        : [],
+    )
+    const reports = await Promise.all(
+      running.slice(0, METERED_TASKS_MAX).map(async ({ id: allocation, task }) => {
+        const { Tasks } = await this.#tasks.read({ allocation, tasks: [task], task: '' })
+        const usage = Tasks[task.name]
+        return usage === undefined ? [] : [taskReport(allocation, task.name, usage.ResourceUsage)]
+      }),
+    )
+    return { host: hostReport(host), tasks: reports.flat() }
+  }
+}
+
+function taskReport(
+  allocation: string,
+  task: string,
+  { MemoryStats, CpuStats }: ResourceUsage,
+): NodeUsageReport['tasks'][number] {
+  return {
+    allocation,
+    task,
+    cpuPercent: CpuStats.Percent,
+    cpuMHz: CpuStats.TotalTicks,
+    throttledNs: CpuStats.ThrottledTime,
+    rssBytes: MemoryStats.RSS,
+    cacheBytes: MemoryStats.Cache,
+    swapBytes: MemoryStats.Swap,
+    usageBytes: MemoryStats.Usage,
+    maxUsageBytes: MemoryStats.MaxUsage,
+  }
+}
+
+function hostReport({ CPU, Memory, AllocDirStats, Uptime }: HostUsage): NodeUsageReport['host'] {
+  const percents = CPU.map(({ TotalPercent }) => TotalPercent)
+  return {
+    cpuPercent: percents.reduce((sum, percent) => sum + percent, 0) / Math.max(1, percents.length),
+    memoryTotalBytes: Memory.Total,
+    memoryAvailableBytes: Memory.Available,
+    memoryUsedBytes: Memory.Used,
+    memoryFreeBytes: Memory.Free,
+    diskSizeBytes: AllocDirStats.Size,
+    diskUsedBytes: AllocDirStats.Used,
+    diskAvailableBytes: AllocDirStats.Available,
+    uptimeSeconds: Uptime,
+  }
 }
 
 interface CpuTimes {

@@ -168,7 +168,7 @@ export const LOCAL_COMMANDS: readonly CompletableCommand[] = [
   { path: 'config validate', summary: 'Validate configuration files.' },
   { path: 'dev-cluster', summary: 'Run several servers on this machine, for development.' },
   { path: 'operator migrate-storage', summary: 'Move all state to PostgreSQL, or back.' },
-  { path: 'operator snapshot restore', summary: 'Restore a snapshot into an empty storage.' },
+  { path: 'operator snapshot restore', summary: 'Restore a snapshot.' },
   { path: 'operator storage check', summary: 'Verify the storage of a stopped server.' },
   { path: 'operator storage salvage', summary: 'Salvage a damaged storage.' },
   { path: 'policy test', summary: 'Run the tests of policies.' },

@@ -1,7 +1,9 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { SNAPSHOT_BYTES_MAX } from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { CommandContext } from '../command.ts'
+import { confirm } from '../confirm.ts'
 import { CommandError, EXIT_CODES } from '../errors.ts'
 import { pluralize } from '../plan/placement-failures.ts'
 import { formatSize, renderFields, renderTable } from '../output/format.ts'
@@ -51,6 +53,29 @@ async function download({ client, signal }: CommandContext, path: string): Promi
   } finally {
     await file.close()
   }
+}
+
+/** `operator snapshot restore` without a storage: the running servers restore the snapshot. */
+export async function runSnapshotRestore(invocation: CommandContext): Promise<number> {
+  const { args, client, host, output, signal } = invocation
+  const given = args[0] ?? ''
+  const path = resolve(host.directory, given)
+  const { Time, Index } = await inspectSnapshot(readFileChunks(path), given)
+  const { size } = await stat(path)
+  if (size > SNAPSHOT_BYTES_MAX) {
+    throw new CommandError(`${given} is larger than ${formatSize(SNAPSHOT_BYTES_MAX)}.`, {
+      hint: 'Stop the servers and restore it into an empty storage, with --data-dir or --database.',
+    })
+  }
+  const state = `the state at index ${Index}, saved at ${Time}`
+  await confirm(invocation, `Replace the whole state of ${client.address} by ${state}?`)
+  const body = await readFile(path)
+  const { data } = await client.v1.restoreSnapshot({ body, timeoutMs: 0, signal })
+  output.print(data, () => {
+    const what = `${pluralize(data.Rows, 'row')} of the state at index ${data.SnapshotIndex}`
+    return `Restored ${what} on the running servers; the index is now ${data.Index}.`
+  })
+  return EXIT_CODES.ok
 }
 
 export async function runSnapshotInspect({ args, host, output }: CommandContext): Promise<number> {

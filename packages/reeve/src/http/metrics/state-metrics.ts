@@ -1,4 +1,4 @@
-import type { JobSummary, TaskGroupSummary } from '@reeve/contract'
+import type { JobSummary, NodeUsageReport, TaskGroupSummary } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { runInSlices, type SliceOptions, type Steps } from '@reeve/kit/slices.ts'
 import type { Caller } from '../../acl/index.ts'
@@ -13,10 +13,14 @@ import {
   type NodeRow,
 } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
+import type { NodeGateway } from '../../workload/index.ts'
 import { METRIC_PREFIX } from './metrics.ts'
+import { readNodeUsages, type NodeUsages } from './node-usage.ts'
 
 interface StateMetricsOptions {
   readonly store: Store
+  /** The connected nodes, which report their usage and that of their tasks. */
+  readonly gateway: Pick<NodeGateway, 'request'>
   readonly clock: Clock
   readonly aliases: MetricAliases
 }
@@ -34,8 +38,8 @@ interface RenderedMetrics {
 const CACHE_MS = 5_000
 
 /**
- * Metrics of jobs and nodes in Prometheus' text format. Lines contain names, so a caller gets those
- * of the namespaces whose jobs it may read, and those of nodes if it may read nodes.
+ * Metrics of jobs, tasks and nodes in Prometheus' text format. Lines contain names, so a caller
+ * gets those of the namespaces whose jobs it may read, and those of nodes if it may read nodes.
  */
 export class StateMetrics {
   readonly #options: StateMetricsOptions
@@ -77,12 +81,18 @@ export class StateMetrics {
     const nowMs = this.#options.clock.nowMs()
     if (this.#rendered === undefined || nowMs - this.#renderedMs >= CACHE_MS) {
       this.#renderedMs = nowMs
-      this.#rendered = runInSlices(this.#render(), slices)
+      this.#rendered = this.#readAndRender(slices)
     }
     return this.#rendered
   }
 
-  *#render(): Steps<RenderedMetrics> {
+  async #readAndRender(slices: SliceOptions): Promise<RenderedMetrics> {
+    const { store, gateway } = this.#options
+    const usages = await readNodeUsages(store, gateway)
+    return await runInSlices(this.#render(usages), slices)
+  }
+
+  *#render(usages: NodeUsages): Steps<RenderedMetrics> {
     const { store, aliases } = this.#options
     const { nodes: nodeRows, job_summaries } = store.tables
     const writer = new SeriesWriter(aliases)
@@ -92,17 +102,33 @@ export class StateMetrics {
     for (const key of nodeKeys) {
       const node = nodeRows.find(key)
       if (node === undefined) continue
-      addNode(node, store.tables.allocations.rowsByIndex('node', node.ID), writer.writerFor(nodes))
+      const write = writer.writerFor(nodes)
+      addNode(node, store.tables.allocations.rowsByIndex('node', node.ID), write)
+      addHost(node, usages.get(key), write)
       yield
     }
     const namespaces = new Map<string, Samples>()
+    const samplesOf = (namespace: string): Samples => {
+      const samples: Samples = namespaces.get(namespace) ?? new Map()
+      namespaces.set(namespace, samples)
+      return samples
+    }
+    let taskCount = 0
+    for (const [nodeId, { tasks }] of usages) {
+      for (const usage of tasks) {
+        const allocation = store.tables.allocations.find(usage.allocation)
+        // A node reports its own allocations only.
+        if (allocation?.NodeID !== nodeId || taskCount >= LIMITS.metricTasksMax) continue
+        const write = writer.writerFor(samplesOf(allocation.Namespace))
+        if (addTask(allocation, usage, write)) taskCount += 1
+      }
+      yield
+    }
     const summaryKeys = [...job_summaries.keys()]
     for (const key of summaryKeys) {
       const summary = job_summaries.find(key)
       if (summary === undefined) continue
-      const samples: Samples = namespaces.get(summary.Namespace) ?? new Map()
-      namespaces.set(summary.Namespace, samples)
-      addJob(summary, writer.writerFor(samples))
+      addJob(summary, writer.writerFor(samplesOf(summary.Namespace)))
       if (writer.isFull) break
       yield
     }
@@ -170,6 +196,25 @@ export const STATE_METRICS = {
   node_allocations_failed: 'Allocations of a node that have failed.',
   node_allocations_lost: 'Allocations that were lost with their node.',
   node_allocations_unknown: 'Allocations of a node that is disconnected.',
+  node_host_cpu_percent: 'CPU usage of a node, as the average of its cores, in percent.',
+  node_host_memory_total: 'Memory of a node, in bytes.',
+  node_host_memory_available: 'Memory of a node that programs can use, in bytes.',
+  node_host_memory_used: 'Memory of a node that is used, in bytes.',
+  node_host_memory_free: 'Memory of a node that is not used at all, in bytes.',
+  node_host_disk_size: 'Size of the file system of the allocations, in bytes.',
+  node_host_disk_used: 'Used space of the file system of the allocations, in bytes.',
+  node_host_disk_available: 'Free space of the file system of the allocations, in bytes.',
+  node_host_uptime: 'Time since the start of the machine, in seconds.',
+  task_cpu_percent: 'CPU usage of a task, in percent of one core.',
+  task_cpu_ticks: 'CPU usage of a task, in MHz.',
+  task_cpu_allocated: 'CPU that a task reserves, in MHz.',
+  task_cpu_throttled_time: 'Time for which a task was throttled, in nanoseconds.',
+  task_memory_rss: 'Resident memory of a task, in bytes.',
+  task_memory_cache: 'Page cache of a task, in bytes.',
+  task_memory_swap: 'Swap space of a task, in bytes.',
+  task_memory_usage: 'Memory usage of a task, in bytes.',
+  task_memory_max_usage: 'Highest memory usage of a task, in bytes.',
+  task_memory_allocated: 'Memory that a task reserves, in bytes.',
 } as const
 
 const STATES = [
@@ -194,10 +239,8 @@ function lower<Text extends string>(text: Text): Lowercase<Text> {
   return text.toLowerCase() as Lowercase<Text>
 }
 
-const CLIENT_STATES = ['pending', 'running', 'complete', 'failed', 'lost', 'unknown'] as const
-
-function addNode(node: NodeRow, allocations: readonly AllocationRow[], write: Write): void {
-  const labels = {
+function nodeLabels(node: NodeRow): Readonly<Record<string, string>> {
+  return {
     node_id: node.ID,
     node_name: node.Name,
     datacenter: node.Datacenter,
@@ -206,6 +249,58 @@ function addNode(node: NodeRow, allocations: readonly AllocationRow[], write: Wr
     node_status: node.Status,
     node_scheduling_eligibility: node.SchedulingEligibility,
   }
+}
+
+function addHost(node: NodeRow, usage: NodeUsageReport | undefined, write: Write): void {
+  if (usage === undefined) return
+  const { host } = usage
+  const labels = nodeLabels(node)
+  write('node_host_cpu_percent', labels, host.cpuPercent)
+  write('node_host_memory_total', labels, host.memoryTotalBytes)
+  write('node_host_memory_available', labels, host.memoryAvailableBytes)
+  write('node_host_memory_used', labels, host.memoryUsedBytes)
+  write('node_host_memory_free', labels, host.memoryFreeBytes)
+  write('node_host_disk_size', labels, host.diskSizeBytes)
+  write('node_host_disk_used', labels, host.diskUsedBytes)
+  write('node_host_disk_available', labels, host.diskAvailableBytes)
+  write('node_host_uptime', labels, host.uptimeSeconds)
+}
+
+const BYTES_PER_MIB = 1024 * 1024
+
+/** Adds the values of one task; false if the allocation has no such task. */
+function addTask(
+  { ID, JobID, Namespace, NodeName, TaskGroup, AllocatedResources }: AllocationRow,
+  usage: NodeUsageReport['tasks'][number],
+  write: Write,
+): boolean {
+  const reserved = AllocatedResources?.Tasks[usage.task]
+  if (reserved === undefined) return false
+  const labels = {
+    namespace: Namespace,
+    job: JobID,
+    task_group: TaskGroup,
+    task: usage.task,
+    alloc_id: ID,
+    host: NodeName,
+  }
+  write('task_cpu_percent', labels, usage.cpuPercent)
+  write('task_cpu_ticks', labels, usage.cpuMHz)
+  write('task_cpu_allocated', labels, reserved.Cpu.CpuShares)
+  write('task_cpu_throttled_time', labels, usage.throttledNs)
+  write('task_memory_rss', labels, usage.rssBytes)
+  write('task_memory_cache', labels, usage.cacheBytes)
+  write('task_memory_swap', labels, usage.swapBytes)
+  write('task_memory_usage', labels, usage.usageBytes)
+  write('task_memory_max_usage', labels, usage.maxUsageBytes)
+  write('task_memory_allocated', labels, reserved.Memory.MemoryMB * BYTES_PER_MIB)
+  return true
+}
+
+const CLIENT_STATES = ['pending', 'running', 'complete', 'failed', 'lost', 'unknown'] as const
+
+function addNode(node: NodeRow, allocations: readonly AllocationRow[], write: Write): void {
+  const labels = nodeLabels(node)
   const allocated = allocations
     .filter((row) => !isClientTerminal(row))
     .reduce((sum, row) => addToUsage(sum, chargeOf(row.AllocatedResources)), NO_USAGE)

@@ -17,6 +17,7 @@ import {
   auditEndpoints,
   operatorEndpoints,
   snapshotEndpoints,
+  type SnapshotRestorer,
   systemEndpoints,
 } from './operator.ts'
 import { clientAllocationEndpoints, clientNodeEndpoints } from './client-operations.ts'
@@ -48,6 +49,7 @@ interface WorkloadDeps {
   /** Log streams of this server, by token. */
   readonly logFollowers: TenantSlots
   readonly aliases: Aliases
+  readonly restoreSnapshot?: SnapshotRestorer
 }
 
 /**
@@ -56,7 +58,8 @@ interface WorkloadDeps {
  */
 function agentMetrics(host: WorkloadDeps): AgentMetrics {
   const { store, clock } = host.context
-  const named = new StateMetrics({ store, clock, aliases: host.aliases.metrics })
+  const { metrics: aliases } = host.aliases
+  const named = new StateMetrics({ store, clock, gateway: host.requests, aliases })
   return {
     program: host.metrics,
     namedText: async (secret, slices) => {
@@ -102,7 +105,7 @@ export function workloadEndpoints(host: WorkloadDeps): readonly Endpoint[] {
     ...serviceEndpoints(context),
     ...volumeEndpoints({ context, gateway: requests }),
     ...variableEndpoints(context, aliases.http.variableDirectories),
-    ...snapshotEndpoints(context),
+    ...snapshotEndpoints(context, host.restoreSnapshot),
     ...systemEndpoints(context),
     ...agentEndpoints(context, agent, agentMetrics(host)),
     ...agentDiagnosisEndpoints({ ...streaming, lifecycle, logFollowers }, agent),

@@ -47,6 +47,7 @@ export const HTTP_STATUS = {
   'policy-denied-overridable': 403,
   'region-unknown': 404,
   'region-unreached': 503,
+  'restore-running': 409,
   'revocation-not-found': 404,
   'scaling-policy-not-found': 404,
   'secret-file': 403,

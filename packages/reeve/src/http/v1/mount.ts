@@ -22,6 +22,7 @@ import {
 import { tokenFrom } from '../pipeline/tenants.ts'
 import { compileV1Query, firstValue, QueryError, type RawQuery } from '../query.ts'
 import { MOUNTED_METHODS } from '../request-normalization.ts'
+import { TEXT_PLAIN } from '../response.ts'
 import { disconnectSignal } from '../transport/disconnect-signal.ts'
 import type { Endpoint, V1Request } from './endpoint.ts'
 import {
@@ -243,6 +244,7 @@ function compileEndpoint(endpoint: Endpoint, names: BodyAliases): CompiledRoute 
 function compileBody({ body, bodyType }: Route, names: BodyAliases): CompiledRoute['decodeBody'] {
   if (body === undefined) return undefined
   if (bodyType === BYTES_TYPE) return asBase64
+  if (bodyType === TEXT_PLAIN) return (bytes) => bytes.toString('utf8')
   const decoder = compileDecoder(body, names)
   return (bytes) => decodeJsonBody(decoder, bytes)
 }

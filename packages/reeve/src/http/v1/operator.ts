@@ -6,6 +6,7 @@ import {
   type DatabaseLossResponse,
   type SchedulerConfigurationResponse,
   type SchedulerConfigurationUpdate,
+  type SnapshotRestoreResponse,
   SNAPSHOT_VERSION,
   type SnapshotLine,
 } from '@reeve/contract'
@@ -15,6 +16,7 @@ import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal, invalidInput } from '../../model/index.ts'
 import {
+  type Author,
   clusterLevel,
   findAuditRecords,
   schedulerConfiguration,
@@ -173,9 +175,24 @@ const CHUNK_CHARS = 64 * 1024
 /** Maximum number of copies of the state, if blobs are deleted while they are read. */
 const COPIES_MAX = 5
 
-/** Returns the route that saves a snapshot of the whole state. */
-export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
+/** Validates the text of a snapshot and restores it. */
+export type SnapshotRestorer = (
+  text: string,
+  author: Author,
+) => Promise<Result<SnapshotRestoreResponse, Refusal>>
+
+/** Returns the routes that save and restore a snapshot of the whole state. */
+export function snapshotEndpoints(
+  context: WorkloadContext,
+  restore?: SnapshotRestorer,
+): readonly Endpoint[] {
   return [
+    write(v1Routes.restoreSnapshot, management, async ({ body, caller }) => {
+      if (restore === undefined) return invalidInput('This server cannot restore snapshots.')
+      const restored = await restore(body, caller)
+      if (!restored.ok) return restored
+      return ok({ index: restored.value.Index, response: json(restored.value) })
+    }),
     read(v1Routes.saveSnapshot, management, () =>
       ok({
         index: () => 0,

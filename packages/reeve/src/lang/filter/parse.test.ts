@@ -220,6 +220,7 @@ const refused: readonly { text: string; message: string | RegExp }[] = [
   { text: 'not any A as x { x == 1 }', message: /no match found/ },
   { text: 'any A as _ { x == 1 }', message: /no match found/ },
   { text: 'any A as _, _ { x == 1 }', message: /no match found/ },
+  { text: 'all A as k, k { k == 1 }', message: /no match found/ },
   { text: 'any A { x == 1 }', message: /no match found/ },
 ]
 for (const c of refused)

@@ -132,6 +132,8 @@ function takeBinding(parser: Parser): Binding | undefined {
   if (attempt(parser, takeComma) === undefined) return { form: 'single', name: first }
   const value = takeIdentifier(parser)
   if (value === undefined && !take(parser, '_')) return undefined
+  // The second variable would hide the first.
+  if (value === first) return undefined
   return { form: 'pair', key: first, value }
 }
 

@@ -306,6 +306,10 @@ export const LIMIT_DESCRIPTIONS = {
     unidentifiedNodesMax: ['Connections that have not sent their first message', '503'],
     nodeHelloTimeoutMs: ['Time for the first message of an agent', 'its connection ends'],
     nodeHelloBytesMax: ['First message of an agent', 'its connection ends'],
+    metricTasksMax: [
+      'Tasks whose CPU and memory are in one answer with metrics; 500 of one node',
+      'further tasks are left out',
+    ],
     agentMessageBytesMax: ['Message of an agent', 'its connection ends'],
     nodeEventsMax: ['Events of a node', OLDEST_DROPPED],
     nodeNameCharsMax: ['Name of a node', NODE_REJECTED],

@@ -133,8 +133,12 @@ function prepareRegistration(
   const current = store.tables.jobs.find(namespacedKey(namespace, jobId))
   const conflict = checkEnforcedIndex(body, current) ?? checkUpdate(next, current)
   if (conflict !== undefined) return err(conflict)
-  const job = body.PreserveCounts === true ? withCurrentCounts(next, current) : next
-  return ok({ job, existing: current, jobId, key: specKey(current) })
+  return ok({
+    job: withPreserved(next, current, body),
+    existing: current,
+    jobId,
+    key: specKey(current),
+  })
 }
 
 const NAMESPACE_DELETED = refusal('unknown-namespace', 'the namespace is gone')
@@ -230,15 +234,31 @@ async function withSourcePositions(
   return err(refusal(refused.error.code, text))
 }
 
-/** Returns the job with current counts; new groups keep the submitted count. */
-function withCurrentCounts(job: Job, current: Job | undefined): Job {
-  const counts = new Map(current?.TaskGroups.map((group) => [group.Name, group.Count]))
+/** Returns the job with the current counts or resources; new groups and tasks keep their own. */
+function withPreserved(
+  job: Job,
+  current: Job | undefined,
+  { PreserveCounts: keepsCounts, PreserveResources: keepsResources }: JobRegisterRequest,
+): Job {
+  const groups = new Map(current?.TaskGroups.map((group) => [group.Name, group]))
+  if (keepsCounts !== true && keepsResources !== true) return job
   return {
     ...job,
-    TaskGroups: job.TaskGroups.map((group) => ({
-      ...group,
-      Count: counts.get(group.Name) ?? group.Count,
-    })),
+    TaskGroups: job.TaskGroups.map((group) => {
+      const existing = groups.get(group.Name)
+      if (existing === undefined) return group
+      const resources = new Map(existing.Tasks.map(({ Name, Resources }) => [Name, Resources]))
+      return {
+        ...group,
+        Count: keepsCounts === true ? existing.Count : group.Count,
+        Tasks:
+          keepsResources === true
+            ? group.Tasks.map((task) => {
+                return { ...task, Resources: resources.get(task.Name) ?? task.Resources }
+              })
+            : group.Tasks,
+      }
+    }),
   }
 }
 

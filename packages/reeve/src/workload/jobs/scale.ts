@@ -108,6 +108,7 @@ function prepareScale(
 }
 
 function parseScaleRequest({ namespace, jobId, body }: ScaleRequest): Result<ScaleAction, string> {
+  if (jobId === '') return err('missing job ID for scaling action')
   const target = body.Target ?? {}
   if ((target['Job'] ?? '') !== '' && target['Job'] !== jobId)
     return err('job ID in payload did not match URL')

@@ -27,7 +27,10 @@ test('W1 create: without a project it goes to the default one, with all that the
   const { it, defaultProject } = await aWorld()
   const { id, attributes, relationships, links } = await newWorkspace(it, 'web')
   assert.equal(relationships.project.data.id, defaultProject)
-  assert.deepEqual(links, { self: '/api/v2/organizations/acme/workspaces/web' })
+  assert.deepEqual(links, {
+    self: '/api/v2/organizations/acme/workspaces/web',
+    'self-html': '/ui/organizations/acme/workspaces/web',
+  })
   assert.deepEqual(relationships['locked-by'], { data: null })
   assert.deepEqual(relationships['tag-bindings'].links, {
     related: `/api/v2/workspaces/${id}/tag-bindings`,

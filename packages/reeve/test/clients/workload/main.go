@@ -46,7 +46,7 @@ var steps = []step{
 	{"events: the stream tells of a registration", events},
 	{"services: list and read", services},
 	{"metrics: the summary and what dashboards read", metrics},
-	{"operator: scheduler configuration and a snapshot", operator},
+	{"operator: scheduler configuration, a snapshot, and its restore", operator},
 	{"search: by prefix and fuzzy", search},
 	{"jobs: stop and purge", stop},
 }
@@ -540,6 +540,8 @@ func metrics(c *client) error {
 		"nomad_client_allocated_memory",
 		"nomad_client_unallocated_memory",
 		"nomad_client_allocations_running",
+		"nomad_client_allocs_memory_usage",
+		"nomad_client_host_memory_available",
 	} {
 		if !strings.Contains(string(text), name) {
 			return fmt.Errorf("no metric %s", name)
@@ -565,7 +567,12 @@ func operator(c *client) error {
 	if err != nil {
 		return err
 	}
-	return check(len(saved) > 0, "an empty snapshot")
+	if err := check(len(saved) > 0, "an empty snapshot"); err != nil {
+		return err
+	}
+	// The state is the one that is there, so the steps that follow find what they need.
+	_, err = c.Operator().SnapshotRestore(bytes.NewReader(saved), nil)
+	return err
 }
 
 func search(c *client) error {

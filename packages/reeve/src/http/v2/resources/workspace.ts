@@ -29,15 +29,14 @@ export function workspaceResource(
     attributes: workspaceAttributes(context, visible),
     relationships: workspaceRelationships(context, visible, effectiveTagIds),
     // The path by name, which is more readable.
-    links: {
-      self: resourcePath(
-        'organizations',
-        visible.organization.name,
-        'workspaces',
-        workspaceName(visible),
-      ),
-    },
+    links: workspaceLinks(visible),
   }
+}
+
+function workspaceLinks(visible: VisibleWorkspace): v2.Workspace['links'] {
+  const parts = ['organizations', visible.organization.name, 'workspaces', workspaceName(visible)]
+  const page = ['', 'ui', ...parts.map(encodeURIComponent)].join('/')
+  return { self: resourcePath(...parts), 'self-html': page }
 }
 
 function workspaceName({ workspace }: VisibleWorkspace): string {
