@@ -23,7 +23,14 @@ export {
   type VersionOrigin,
   withOrigin,
 } from './job/job.ts'
-export { failingField, nextAttempt, remediesFor } from './allocation/failed-allocation.ts'
+export {
+  FAILING_GROUPS,
+  failingField,
+  type FailingGroup,
+  failingGroup,
+  nextAttempt,
+  remediesFor,
+} from './allocation/failed-allocation.ts'
 export {
   allocationRecord,
   allocationStub,

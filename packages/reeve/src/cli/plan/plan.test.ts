@@ -163,7 +163,7 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
   assert.equal(
     formatPlacementFailure('app', empty, noPaint),
     'Group "app": 1 allocation could not be placed.\n' +
-      '  * No node is ready in pool "default" and the datacenters of the job. There are nodes in dc1 (3 nodes).',
+      '  * no node is ready in pool "default" and the datacenters of the job; there are nodes in dc1 (3 nodes)',
   )
 })
 

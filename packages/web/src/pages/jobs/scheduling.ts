@@ -1,4 +1,10 @@
-import type { Evaluation, Job, PlacementMetrics } from '@reeve/contract'
+import {
+  placementFailureReasons,
+  unplacedCount,
+  type Evaluation,
+  type Job,
+  type PlacementMetrics,
+} from '@reeve/contract'
 import { formatFuture } from '../../format.ts'
 
 type EvaluationPosition = Pick<Evaluation, 'ID' | 'CreateIndex' | 'PreviousEval'>
@@ -49,23 +55,9 @@ const DENIAL_PREFIX = 'would be denied: '
 
 /** Describes why allocations could not be placed, one line per cause. */
 export function placementFailureLines(metrics: PlacementMetrics): readonly string[] {
-  const { NodesEvaluated, NodesInPool, NodePool, CoalescedFailures } = metrics
+  const { NodesEvaluated, NodesInPool, NodePool } = metrics
   return [
-    `${1 + CoalescedFailures} could not be placed; ${NodesEvaluated} of ${NodesInPool} nodes in pool ${NodePool} evaluated.`,
-    ...nodeCountLines(metrics.ConstraintFiltered, (rule) => `Filtered by constraint ${rule}`),
-    ...nodeCountLines(metrics.ClassFiltered, (name) => `Filtered, class ${name}`),
-    ...nodeCountLines(metrics.DimensionExhausted, (name) => `Exhausted: ${name}`),
-    ...nodeCountLines(metrics.ClassExhausted, (name) => `Exhausted, class ${name}`),
-    ...(metrics.QuotaExhausted ?? []).map((name) => `Quota exhausted: ${name}.`),
-    ...(NodesEvaluated === 0 ? ['No eligible nodes.'] : []),
+    `${unplacedCount(metrics)} could not be placed: ${NodesEvaluated} of ${NodesInPool} nodes in pool ${NodePool} evaluated`,
+    ...placementFailureReasons(metrics),
   ]
-}
-
-function nodeCountLines(
-  counts: Readonly<Record<string, number>> | null,
-  describe: (name: string) => string,
-): readonly string[] {
-  return Object.entries(counts ?? {}).map(
-    ([name, count]) => `${describe(name)}: ${count} ${count === 1 ? 'node' : 'nodes'}.`,
-  )
 }
