@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { EXIT_CODES } from './errors.ts'
 
 /** Where a command writes: its result to `out`, everything else to `err`. */
@@ -49,6 +49,7 @@ export class CommandLine {
         outputError: (message, write) => write(`${name}: ${formatCommanderError(message)}\n`),
       })
       .helpCommand('help [command]', 'show the help of a command')
+      .configureHelp({ subcommandTerm: commandTerm })
       // Lets a command pass the flags after its first argument on to what it runs.
       .enablePositionalOptions()
   }
@@ -151,6 +152,12 @@ function applyHelp(command: Command, text: CommandHelp): Command {
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError(`Run "${commandPath(command)} --help" for usage.`)
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}${end}`)
+}
+
+/** The list of all commands fits a screen without their arguments. */
+function commandTerm(command: Command): string {
+  const isAtRoot = command.parent?.parent === null
+  return isAtRoot ? command.name() : Help.prototype.subcommandTerm(command)
 }
 
 function commandPath(command: Command): string {

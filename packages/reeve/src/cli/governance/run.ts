@@ -39,7 +39,7 @@ export async function runRunList(invocation: CommandContext): Promise<number> {
       run.attributes['created-at'],
       run.attributes.message ?? '',
     ],
-    empty: 'There are no runs. "reeve run create WORKSPACE PLAN" makes one.',
+    empty: 'There are no runs. "reeve run create WORKSPACE PLAN" creates one.',
   })
 }
 

@@ -30,7 +30,7 @@ export async function runWorkspaceList(invocation: CommandContext): Promise<numb
       id,
       attributes.description ?? '',
     ],
-    empty: 'There are no such workspaces. "reeve workspace create NAME" makes one.',
+    empty: 'There are no such workspaces. "reeve workspace create NAME" creates one.',
   })
 }
 

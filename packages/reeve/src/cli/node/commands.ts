@@ -33,7 +33,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     path: 'node drain',
     summary: 'Drain a node, or stop draining it.',
     details:
-      'It stays until the drain is over. Ctrl-C leaves the drain going; --monitor goes on watching.',
+      'Waits until the drain is complete. Ctrl-C does not stop the drain; --monitor resumes watching.',
     examples: [
       {
         line: 'reeve node drain --enable web-1',

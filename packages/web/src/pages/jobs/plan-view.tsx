@@ -1,5 +1,6 @@
 import {
   placementFailureReasons,
+  planWarnings,
   unplacedCount,
   type DesiredUpdates,
   type JobPlanResponse,
@@ -8,7 +9,6 @@ import {
 import { Panel } from '../../components/page.tsx'
 import { JobOutcomes } from '../policies/policy-results.tsx'
 import { DiffView } from './diff-view.tsx'
-import { planWarnings } from './scheduling.ts'
 
 /** The result of a plan: changes, placement failures, policies and diff. */
 export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {

@@ -42,17 +42,6 @@ export function launchStaleMs(launch: Date | undefined, nowMs: number): number {
   return Math.min(REFETCH_MS_MAX, Math.max(REFETCH_MS_MIN, untilMs + 1_000))
 }
 
-/** Splits the `Warnings` of a plan; omits denials, which are shown with their rule and line. */
-export function planWarnings(text: string): readonly string[] {
-  const [head = '', ...items] = text.split(/^\s*\* /m)
-  const all = items.length === 0 ? [head] : items
-  return all
-    .map((item) => item.trim())
-    .filter((item) => item !== '' && !item.startsWith(DENIAL_PREFIX))
-}
-
-const DENIAL_PREFIX = 'would be denied: '
-
 /** Describes why allocations could not be placed, one line per cause. */
 export function placementFailureLines(metrics: PlacementMetrics): readonly string[] {
   const { NodesEvaluated, NodesInPool, NodePool } = metrics
