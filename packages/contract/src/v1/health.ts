@@ -218,7 +218,7 @@ function denialFailures(
   { SubmitTime, nowMs }: { readonly SubmitTime: number; readonly nowMs: number },
 ): readonly Failure[] {
   const [latest] = verdicts.toSorted((a, b) => b.Time - a.Time)
-  if (latest === undefined || latest.Result !== 'denied' || latest.Time <= SubmitTime) return []
+  if (latest === undefined || latest.Result !== 'denied' || latest.Time < SubmitTime) return []
   if (nowMs - latest.Time / NS_PER_MS > DENIAL_MS) return []
   const outcome = latest.Outcomes.find(({ Effect }) => Effect === 'denies')
   const finding = outcome?.Findings[0]?.Message ?? outcome?.Description ?? ''

@@ -66,7 +66,7 @@ test('job files', async (t) => {
     await reeve.ok('job run --check-index 0 --var count=2 planned.hcl')
     const same = await reeve.run('job plan --var count=2 planned.hcl')
     assert.equal(same.code, EXIT_CODES.ok)
-    assert.match(same.out, /Group "app": 2 left as they are\.\n\nNothing would change\.\n$/)
+    assert.match(same.out, /Group "app": 2 unchanged\.\n\nNothing would change\.\n$/)
   })
 
   await t.test('job plan: shows what changes in a job that is there', async () => {

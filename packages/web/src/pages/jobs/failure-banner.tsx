@@ -12,7 +12,7 @@ import { useApiQuery } from '../../data/api-query.ts'
 import { RelativeTime, Until } from '../../components/relative-time.tsx'
 import { CopyButton } from '../../components/command-line.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { dateFromNs } from '../../format.ts'
+import { dateFromNs, failureTitle } from '../../format.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useLocation } from '../../routing/location.ts'
@@ -189,12 +189,6 @@ export function FailureBanner(props: FailureBannerProps) {
       </ul>
     </Banner>
   )
-}
-
-/** Prefixes the task: texts such as `exited with code 1` continue the sentence. */
-function failureTitle({ Kind, Task, Text }: Failure): string {
-  if (Task === '') return Text
-  return Kind === 'exit' || Kind === 'oom' ? `Task "${Task}" ${Text}` : `Task "${Task}": ${Text}`
 }
 
 interface BannerProps {
