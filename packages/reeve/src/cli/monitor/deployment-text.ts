@@ -234,13 +234,23 @@ function failureReason(
   { services = [] }: Pick<DeploymentProgress, 'services'>,
 ): string | undefined {
   if (allocation.DeploymentStatus?.Healthy === true) return undefined
-  const events = taskEvents(allocation).filter(
-    (one) => isFailureEvent(one) && !exitedSuccessfully(one),
+  const events = taskEvents(allocation)
+  const failed = events.filter(
+    (one, at) =>
+      isFailureEvent(one) && !exitedSuccessfully(one) && !isOvercome(one, events.slice(at)),
   )
-  const last = lastCause(events)
+  const last = lastCause(failed)
   if (last !== undefined) return formatTaskEvent(last)
   const failing = services.find((one) => one.AllocID === allocation.ID && hasFailingCheck(one))
   return failing === undefined ? undefined : failingCheckText(failing)
+}
+
+/** Reports whether a task that waited for the data of its templates has started since. */
+function isOvercome({ task, event }: TaskEventRecord, later: readonly TaskEventRecord[]): boolean {
+  return (
+    event.Type === 'Template' &&
+    later.some((one) => one.task === task && one.event.Type === 'Started')
+  )
 }
 
 export function hasFailingCheck({ Checks }: ServiceRegistration): boolean {
