@@ -155,7 +155,10 @@ test('statuses: a job without capacity says what is missing', async () => {
   const Tasks = [aTask({ Resources: { MemoryMB: 9_000_000 } })]
   await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 }, Count: 2, Tasks })] })
   const [row] = await list({ counts: true })
-  assert.deepEqual([row?.Health, row?.Failure?.Kind, row?.Failure?.Count], ['blocked', 'unplaced', 2])
+  assert.deepEqual(
+    [row?.Health, row?.Failure?.Kind, row?.Failure?.Count],
+    ['blocked', 'unplaced', 2],
+  )
   assert.match(row?.Failure?.Text ?? '', /^group "app": 2 allocations .*: not enough: memory/)
 })
 

@@ -160,11 +160,7 @@ function parseRemotePath(text: string): RemotePath | undefined {
   return { allocation: text.slice(0, colon), path: text.slice(colon + 1) || '/' }
 }
 
-async function download(
-  invocation: CommandContext,
-  from: RemotePath,
-  to: string,
-): Promise<void> {
+async function download(invocation: CommandContext, from: RemotePath, to: string): Promise<void> {
   const { host, output } = invocation
   const allocation = await findAllocation(invocation, from.allocation)
   const { path, data } = await statRemote(invocation, allocation, from.path)

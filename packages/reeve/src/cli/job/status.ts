@@ -225,9 +225,7 @@ async function explainFailures(
   for (const failure of all.slice(0, EXPLAINED_MAX)) {
     const { AllocID: ID } = failure
     const known =
-      ID === ''
-        ? undefined
-        : await readFailureReport(invocation, { ID, Namespace: job.Namespace })
+      ID === '' ? undefined : await readFailureReport(invocation, { ID, Namespace: job.Namespace })
     const Remedies = jobRemedies(failure, job, invocation)
     explained.set(failure, known ?? { Failure: failure, NextAttempt: null, Remedies })
   }

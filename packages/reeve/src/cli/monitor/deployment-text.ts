@@ -98,7 +98,9 @@ function formatAllocations(state: DeploymentProgress, paint: Paint, nowMs: numbe
   return [
     renderTable(['Allocation', 'Group', 'Node', 'Version', 'Status'], rows),
     more > 0 ? `… and ${more} more\n` : '',
-    ...(state.isReported === true ? [] : failureLines(newest, state)).map((line) => `${paint('warning', line)}\n`),
+    ...(state.isReported === true ? [] : failureLines(newest, state)).map(
+      (line) => `${paint('warning', line)}\n`,
+    ),
   ].join('')
 }
 
