@@ -327,9 +327,9 @@ test('the status of a job names the denial of its last submission', async () => 
   const failure = async () => (await server.ok('listJobStatuses', as({})))[0]?.Failure
   assert.equal(await failure(), null)
   await server.refusal('updateJob', { ...register(count(3)), ...ofJob() })
-  const denied = (await failure()) ?? assert.fail()
-  assert.equal(denied.Kind, 'denied')
-  assert.match(denied.Text, /^policy "\S+" denied the last submission: ./)
+  const denial = (await failure()) ?? assert.fail()
+  assert.equal(denial.Kind, 'denied')
+  assert.match(denial.Text, /^policy "\S+" denied the last submission: ./)
   await server.close()
 })
 

@@ -103,8 +103,8 @@ test('statuses: a job is degraded while a check of it fails', async () => {
   assert.equal((await list())[0]?.Health, 'running')
 })
 
-async function write({ context }: TestServer, row: AllocationRow): Promise<void> {
-  await context.store.commit({
+function writeRow({ context }: TestServer, row: AllocationRow): void {
+  context.store.commit({
     by: 'system',
     cause: undefined,
     changes: () => [put('allocations', row)],
@@ -127,7 +127,7 @@ test('statuses: a job fails while its only allocation waits for a restart', asyn
   const row = allocationsOf('web')[0] ?? assert.fail()
   const nowMs = server.context.clock.nowMs()
   const TaskStates = failedTask('pending', 1, nowMs)
-  await write(server, { ...row, ClientStatus: 'pending', TaskStates })
+  writeRow(server, { ...row, ClientStatus: 'pending', TaskStates })
   const [status] = await list({ counts: true })
   assert.equal(status?.Failure?.Text, 'exited with code 3')
   assert.deepEqual([status.Failure.Kind, status.Failure.AllocID], ['exit', row.ID])
@@ -141,7 +141,7 @@ test('statuses: a job is degraded for ten minutes after a third restart', async 
   const nowMs = server.context.clock.nowMs()
   const restarted = async (restarts: number, timeMs: number) => {
     const TaskStates = failedTask('running', restarts, timeMs)
-    await write(server, { ...row, TaskStates })
+    writeRow(server, { ...row, TaskStates })
     const [status] = await list({ counts: true })
     return [status?.Health, status?.Failure?.Kind ?? null]
   }
