@@ -132,10 +132,15 @@ function DenialBanner({ job, failure }: JobFailureBannerProps) {
         <Icon name="failed" /> Denied: {failure.Text}
       </h2>
       <p className="quiet">
-        {date !== undefined && <RelativeTime date={date} />} The registered version is unchanged.
+        {date !== undefined && (
+          <>
+            Submitted <RelativeTime date={date} />.{' '}
+          </>
+        )}
+        The registered version is unchanged.
       </p>
       <p>
-        <Link href={paths.job(job, 'verdicts')}>Policy checks</Link>
+        <Link href={paths.job(job, 'verdicts')}>Policy decisions</Link>
       </p>
     </section>
   )
