@@ -52,6 +52,7 @@ test('a job whose task exits says why above all else, and what to do', { skip },
   await checkNarrow(page)
   const command = banner.getByText(/^reeve alloc logs --stderr --task worker [0-9a-f]{8}$/)
   await command.waitFor()
+  await page.setViewportSize({ width: 1280, height: 800 })
   await page.goto(visit.here('/jobs'))
   const row = page.getByRole('row', { name: /crashes/ })
   await row.getByText('Task "worker" exited with code 3').waitFor()
