@@ -1,4 +1,5 @@
 export * from './channel/services.ts'
+export * from './channel/limits.ts'
 export * from './channel/messages.ts'
 export * from './channel/data-migration.ts'
 export * from './channel/requests.ts'

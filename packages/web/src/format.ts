@@ -1,3 +1,5 @@
+import type { Failure } from '@reeve/contract'
+
 /** Converts nanoseconds since the epoch; a number has a precision of about 200 ns. */
 export function dateFromNs(nanoseconds: number): Date | undefined {
   return nanoseconds <= 0 ? undefined : new Date(nanoseconds / 1e6)
@@ -94,4 +96,10 @@ function visibleSign(character: string): string {
   const code = character.charCodeAt(0)
   if (code < 0x20) return String.fromCharCode(CONTROL_PICTURES + code)
   return code === 0x7f ? '␡' : `\\u${code.toString(16).padStart(4, '0')}`
+}
+
+/** Prefixes the task: texts such as `exited with code 1` continue the sentence. */
+export function failureTitle({ Kind, Task, Text }: Failure): string {
+  if (Task === '') return Text
+  return Kind === 'exit' || Kind === 'oom' ? `Task "${Task}" ${Text}` : `Task "${Task}": ${Text}`
 }

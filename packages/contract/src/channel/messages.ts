@@ -55,12 +55,6 @@ export const CHANNEL_VERSION = CHANNEL_VERSIONS.newest
 /** Close reason of a server that shuts down in order; it may be back in a moment. */
 export const SERVER_STOPS = 'the server stops'
 
-/**
- * Maximum size of a message; a larger one closes the channel. A job may be 4 MiB, so an allocation
- * with its job always fits.
- */
-export const CHANNEL_MESSAGE_BYTES_MAX = 8 * 1024 * 1024
-
 /** Attributes that a node reports about itself; the servers add the rest of a Node. */
 export const NodeRegistration = Type.Object(
   Type.Pick(Node, [

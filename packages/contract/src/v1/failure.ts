@@ -12,14 +12,22 @@ export const FAILURE_KINDS = [
   'template',
   'check',
   'lost',
+  'unplaced',
+  'denied',
 ] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 /** A failure. Failures with the same kind, task and text are reported as one. */
-export const Failure = t.Named('Failure', 'Why allocations fail.', {
-  Kind: t.Enum(FAILURE_KINDS),
+export const Failure = t.Named('Failure', 'Why a job or its allocations fail.', {
+  Kind: t.Enum(FAILURE_KINDS, {
+    description:
+      '`unplaced`: no node has capacity for allocations of a group. `denied`: policies denied ' +
+      'the last submission of the job. All others concern an allocation.',
+  }),
   Text: t.String({ description: 'One sentence, at most 300 characters; no content of logs.' }),
-  AllocID: t.String({ description: 'The newest allocation that failed this way.' }),
+  AllocID: t.String({
+    description: 'The newest allocation that failed this way; empty for `unplaced` and `denied`.',
+  }),
   Task: t.String({ description: 'Empty when the allocation as a whole failed.' }),
   Time: t.Nanoseconds(),
   ExitCode: t.Nullable(t.Integer({ description: 'Null unless a task exited by itself.' })),
@@ -51,6 +59,7 @@ export const REMEDIES = [
   'edit-job',
   'revert-job',
   'explain-job',
+  'show-denial',
   'show-node',
   'show-allocation',
 ] as const

@@ -4,6 +4,7 @@ import {
   allocationHealth,
   failureOf,
   failuresOf,
+  failuresOfJob,
   jobHealth,
   type JobHealth,
   type JobHealthFacts,
@@ -57,6 +58,24 @@ const cases: readonly Case[] = [
     health: 'failing',
   },
   {
+    name: 'all restart after a failure',
+    counts: { Starting: 2 },
+    facts: { isDeploying: true, restarting: 2 },
+    health: 'failing',
+  },
+  {
+    name: 'one restarts after a failure, one starts',
+    counts: { Starting: 2 },
+    facts: { restarting: 1 },
+    health: 'degraded',
+  },
+  {
+    name: 'one keeps restarting',
+    counts: { Running: 2 },
+    facts: { isUnstable: true },
+    health: 'degraded',
+  },
+  {
     name: 'batch complete',
     counts: { Complete: 2 },
     job: { Type: 'batch', Status: 'dead' },
@@ -97,6 +116,8 @@ for (const { name, counts, facts, job, health } of cases)
       children: null,
       isDeploying: false,
       hasFailingChecks: false,
+      restarting: 0,
+      isUnstable: false,
       ...facts,
     })
     assert.equal(found, health)
@@ -173,6 +194,16 @@ const kinds = [
     events: [{ Type: 'Started' }, { Type: 'Alloc Unhealthy' }],
     kind: 'check',
     code: null,
+  },
+  {
+    name: 'an exit code before the missed deadline of the deployment',
+    events: [
+      { Type: 'Started' },
+      EXIT,
+      { Type: 'Alloc Unhealthy', DisplayMessage: 'Task not running by healthy_deadline of 6s' },
+    ],
+    kind: 'exit',
+    code: 3,
   },
   {
     name: 'the newest cause',
@@ -267,6 +298,90 @@ test('failuresOf: equal failures are counted, the most frequent first', () => {
   )
 })
 
+const JOB = { Stop: false, Version: 1, SubmitTime: 1_000 }
+
+/** Metrics of a group whose second allocation was not tried. */
+const METRICS = {
+  NodesEvaluated: 3,
+  NodesFiltered: 1,
+  NodesInPool: 3,
+  NodePool: 'default',
+  NodesAvailable: { dc1: 3 },
+  ClassFiltered: null,
+  ConstraintFiltered: { 'missing drivers': 1 },
+  NodesExhausted: 2,
+  ClassExhausted: null,
+  DimensionExhausted: { memory: 2 },
+  QuotaExhausted: null,
+  ResourcesExhausted: null,
+  Scores: null,
+  ScoreMetaData: null,
+  AllocationTime: 0,
+  CoalescedFailures: 1,
+}
+
+test('failuresOfJob: a blocked evaluation names the groups without capacity', () => {
+  const blocked = { Status: 'blocked', FailedTGAllocs: { web: METRICS }, ModifyTime: 7 } as const
+  const [failure, ...more] = failuresOfJob(JOB, { allocations: [], evaluations: [blocked] }, NOW_MS)
+  assert.deepEqual(more, [])
+  assert.equal(
+    failure?.Text,
+    'group "web": 2 allocations could not be placed: not met: missing drivers (1 node); ' +
+      'not enough: memory (2 nodes)',
+  )
+  assert.deepEqual(
+    [failure.Kind, failure.Count, failure.Time, failure.AllocID],
+    ['unplaced', 2, 7, ''],
+  )
+  const complete = { ...blocked, Status: 'complete' } as const
+  assert.deepEqual(failuresOfJob(JOB, { allocations: [], evaluations: [complete] }, NOW_MS), [])
+})
+
+test('failuresOfJob: without nodes an unplaced group names the pool', () => {
+  const metrics = { ...METRICS, NodesInPool: 0, NodesAvailable: { dc1: 0 } }
+  const evaluations = [
+    { Status: 'blocked', FailedTGAllocs: { web: metrics }, ModifyTime: 7 } as const,
+  ]
+  const [failure] = failuresOfJob(JOB, { allocations: [], evaluations }, NOW_MS)
+  assert.match(failure?.Text ?? '', /: no node is ready in pool "default" and the datacenters/)
+})
+
+test('failuresOfJob: a denied submission counts until a later one is accepted', () => {
+  const outcome = {
+    PolicySet: 'guards',
+    PolicySetID: 's',
+    Policy: 'limits',
+    PolicyID: 'p',
+    Level: 'hard-mandatory',
+    Status: 'failed',
+    Effect: 'denies',
+    Overridable: false,
+    Description: null,
+    Findings: [{ Rule: null, Line: null, Column: null, Message: 'count is 9, must be at most 3' }],
+    FindingsOmitted: 0,
+  } as const
+  const denied = {
+    Result: 'denied',
+    Operation: 'register',
+    Time: 2_000,
+    Outcomes: [outcome],
+  } as const
+  const failuresAt = (nowMs: number, job: Partial<typeof JOB> = {}) =>
+    failuresOfJob({ ...JOB, ...job }, { allocations: [], verdicts: [denied] }, nowMs)
+  assert.deepEqual(
+    failuresAt(NOW_MS).map(({ Kind, Text }) => [Kind, Text]),
+    [['denied', 'policy "limits" denied the last submission: count is 9, must be at most 3']],
+  )
+  assert.equal(failuresAt(NOW_MS, { Stop: true }).length, 1)
+  assert.deepEqual(failuresAt(NOW_MS, { SubmitTime: 3_000 }), [])
+  assert.deepEqual(failuresAt(NOW_MS + 86_400_001), [])
+  const overridden = { ...denied, Result: 'overridden', Time: 2_500 } as const
+  assert.deepEqual(
+    failuresOfJob(JOB, { allocations: [], verdicts: [denied, overridden] }, NOW_MS),
+    [],
+  )
+})
+
 const healthy = { Healthy: true }
 const unhealthy = { Healthy: false }
 
@@ -274,6 +389,12 @@ const allocationCases = [
   { name: 'starts', status: 'pending', want: 'pending' },
   { name: 'runs', status: 'running', want: 'running' },
   { name: 'passed its checks', status: 'running', deployment: healthy, want: 'healthy' },
+  {
+    name: 'never ran while its deployment waited',
+    status: 'pending',
+    deployment: unhealthy,
+    want: 'unhealthy',
+  },
   { name: 'failed its checks', status: 'running', deployment: unhealthy, want: 'unhealthy' },
   {
     name: 'restarts after a failure',

@@ -1,6 +1,9 @@
 import type { Allocation, AllocationStub } from './allocation.ts'
 import type { Failure, FailureKind } from './failure.ts'
+import type { Evaluation } from './evaluation.ts'
 import type { Job } from './job.ts'
+import type { PlacementMetrics } from './metrics.ts'
+import type { PolicyVerdict } from './policy-verdict.ts'
 import type { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 import type { TaskEvent } from './task-state.ts'
 
@@ -31,14 +34,20 @@ export interface JobHealthFacts {
   readonly isDeploying: boolean
   /** True if a check of a registered service instance fails. */
   readonly hasFailingChecks: boolean
+  /** Starting allocations whose tasks have failed and wait for their restart. */
+  readonly restarting: number
+  /** True if a running allocation keeps restarting. */
+  readonly isUnstable: boolean
 }
 
 /** Returns the health of a job: the first rule that matches decides. */
 export function jobHealth(facts: JobHealthFacts): JobHealth {
-  const { job, isParent, wanted, counts, children, isDeploying, hasFailingChecks } = facts
+  const { job, isParent, wanted, children, isDeploying } = facts
   if (job.Stop) return 'stopped'
   if (isParent) return children !== null && children.Running > 0 ? 'running' : 'scheduled'
-  const failed = counts.Failed + counts.Lost
+  const starting = facts.counts.Starting - facts.restarting
+  const counts = { ...facts.counts, Starting: starting }
+  const failed = counts.Failed + counts.Lost + facts.restarting
   const hasEnded = job.Status === 'dead'
   if (hasEnded) return failed > 0 && counts.Complete < Math.max(1, wanted) ? 'failing' : 'complete'
   if (counts.Running === 0 && failed > 0 && !isRetried(counts)) return 'failing'
@@ -47,7 +56,7 @@ export function jobHealth(facts: JobHealthFacts): JobHealth {
   if (counts.Starting > 0 || counts.Running === 0) return failed > 0 ? 'degraded' : 'pending'
   const isBatch = job.Type === 'batch' || job.Type === 'sysbatch'
   if (!isBatch && counts.Running < wanted) return 'degraded'
-  return counts.Unknown > 0 || hasFailingChecks ? 'degraded' : 'running'
+  return counts.Unknown > 0 || facts.hasFailingChecks || facts.isUnstable ? 'degraded' : 'running'
 }
 
 /** Reports whether a replacement of a failed allocation waits for capacity or is starting. */
@@ -102,19 +111,138 @@ type FailedAllocation = Pick<
 
 type JobAllocation = FailedAllocation & Pick<AllocationStub, 'PreviousAllocation' | 'JobVersion'>
 
-/** Returns the failures of allocations of the current version that have no replacement. */
+/** Records of a job that explain why it fails. */
+export interface JobFailureRecords {
+  readonly allocations: readonly JobAllocation[]
+  /** Blocked ones name the groups that no node has capacity for. */
+  readonly evaluations?: readonly Pick<Evaluation, 'Status' | 'FailedTGAllocs' | 'ModifyTime'>[]
+  readonly verdicts?: readonly Pick<PolicyVerdict, 'Result' | 'Operation' | 'Time' | 'Outcomes'>[]
+}
+
+/**
+ * Returns why a job fails: the failures of allocations of the current version that have no
+ * replacement, then the groups without capacity, then a denied submission.
+ */
 export function failuresOfJob(
-  { Stop, Version }: Pick<Job, 'Stop' | 'Version'>,
-  allocations: readonly JobAllocation[],
+  { Stop, Version, SubmitTime }: Pick<Job, 'Stop' | 'Version' | 'SubmitTime'>,
+  { allocations, evaluations = [], verdicts = [] }: JobFailureRecords,
   nowMs: number,
 ): readonly Failure[] {
-  if (Stop) return []
+  const denials = denialFailures(verdicts, { SubmitTime, nowMs })
+  if (Stop) return denials
   const replaced = new Set(allocations.map(({ PreviousAllocation }) => PreviousAllocation))
   const current = allocations.filter(
     ({ ID, JobVersion }) => JobVersion === Version && !replaced.has(ID),
   )
-  return failuresOf(current, nowMs)
+  return [...failuresOf(current, nowMs), ...placementFailures(evaluations), ...denials]
 }
+
+function placementFailures(
+  evaluations: NonNullable<JobFailureRecords['evaluations']>,
+): readonly Failure[] {
+  const blocked = evaluations.find(({ Status }) => Status === 'blocked')
+  const groups = Object.entries(blocked?.FailedTGAllocs ?? {})
+  return groups
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([group, metrics]) => ({
+      Kind: 'unplaced',
+      Text: truncate(`group "${group}": ${placementFailureText(metrics)}`),
+      AllocID: '',
+      Task: '',
+      Time: blocked?.ModifyTime ?? 0,
+      ExitCode: null,
+      Count: unplacedCount(metrics),
+    }))
+}
+
+/** Number of allocations of a group that could not be placed; 0 without metrics. */
+export function unplacedCount(metrics: PlacementMetrics | undefined): number {
+  return metrics === undefined ? 0 : metrics.CoalescedFailures + 1
+}
+
+/** Why no node takes allocations of a group, in one sentence without a full stop. */
+function placementFailureText(metrics: PlacementMetrics): string {
+  const count = unplacedCount(metrics)
+  const head = `${count} ${count === 1 ? 'allocation' : 'allocations'} could not be placed`
+  const reasons = placementFailureReasons(metrics)
+  return reasons.length === 0 ? head : `${head}: ${reasons.join('; ').replace(/\.$/, '')}`
+}
+
+/** Returns why no node takes allocations of a group, with the number of nodes for each reason. */
+export function placementFailureReasons(metrics: PlacementMetrics): readonly string[] {
+  const { NodesInPool, NodePool, NodesAvailable, NodesEvaluated } = metrics
+  if (NodesInPool === 0 || NodesEvaluated === 0) return [noNodesReason(NodePool, NodesAvailable)]
+  return [
+    ...preferReasons(
+      nodeCounts(metrics.ConstraintFiltered, (name) => `not met: ${name}`),
+      nodeCounts(metrics.ClassFiltered, (name) => `node class "${name}" is refused`),
+    ),
+    ...preferReasons(
+      nodeCounts(metrics.DimensionExhausted, (name) => `not enough: ${name}`),
+      nodeCounts(metrics.ClassExhausted, (name) => `node class "${name}" is full`),
+    ),
+    ...(metrics.QuotaExhausted ?? []).map((name) => `the quota is used up: ${name}`),
+  ]
+}
+
+/** Prefers reasons to node classes: both count the same nodes. */
+function preferReasons(reasons: readonly string[], classes: readonly string[]): readonly string[] {
+  return reasons.length > 0 ? reasons : classes
+}
+
+function noNodesReason(pool: string, available: PlacementMetrics['NodesAvailable']): string {
+  const places = Object.entries(available).filter(([, count]) => count > 0)
+  const seen = places.map(([name, count]) => `${name} (${nodeCount(count)})`).join(', ')
+  const where = `no node is ready in pool "${pool}" and the datacenters of the job`
+  return seen === '' ? where : `${where}; there are nodes in ${seen}`
+}
+
+function nodeCounts(
+  counts: Readonly<Record<string, number>> | null,
+  describe: (name: string) => string,
+): readonly string[] {
+  return Object.entries(counts ?? {})
+    .toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    .map(([name, count]) => `${describe(name)} (${nodeCount(count)})`)
+}
+
+function nodeCount(count: number): string {
+  return `${count} ${count === 1 ? 'node' : 'nodes'}`
+}
+
+/** A denial is reported until a later submission is accepted, at most for this long. */
+const DENIAL_MS = 86_400_000
+
+function denialFailures(
+  verdicts: NonNullable<JobFailureRecords['verdicts']>,
+  { SubmitTime, nowMs }: { readonly SubmitTime: number; readonly nowMs: number },
+): readonly Failure[] {
+  const [latest] = verdicts.toSorted((a, b) => b.Time - a.Time)
+  if (latest === undefined || latest.Result !== 'denied' || latest.Time < SubmitTime) return []
+  if (nowMs - latest.Time / NS_PER_MS > DENIAL_MS) return []
+  const outcome = latest.Outcomes.find(({ Effect }) => Effect === 'denies')
+  const finding = outcome?.Findings[0]?.Message ?? outcome?.Description ?? ''
+  const policy = outcome === undefined ? 'a policy' : `policy "${outcome.Policy}"`
+  const why = finding === '' ? '' : `: ${finding}`
+  return [
+    {
+      Kind: 'denied',
+      Text: truncate(`${policy} denied the last ${OPERATION_NOUNS[latest.Operation]}${why}`),
+      AllocID: '',
+      Task: '',
+      Time: latest.Time,
+      ExitCode: null,
+      Count: 1,
+    },
+  ]
+}
+
+const OPERATION_NOUNS = {
+  register: 'submission',
+  scale: 'change of the count',
+  dispatch: 'dispatch',
+  revert: 'revert',
+} as const satisfies Record<PolicyVerdict['Operation'], string>
 
 /** Returns the failures of these allocations, the most frequent first. */
 export function failuresOf(
@@ -213,7 +341,7 @@ interface FailureEvent {
 
 /** Returns the events that explain a failure, the newest first. */
 function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[] {
-  return Object.entries(TaskStates ?? {})
+  const all = Object.entries(TaskStates ?? {})
     .flatMap(([task, { Events }]) =>
       Events.flatMap((event, index): readonly FailureEvent[] => {
         const kind = wasIntentional(Events, index) ? undefined : kindOf(event)
@@ -221,7 +349,20 @@ function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[
       }),
     )
     .toSorted((a, b) => b.event.Time - a.event.Time)
+  const causes = all.filter(({ event }) => !isMissedDeadline(event))
+  return causes.length > 0 ? causes : all
 }
+
+/** Reports whether a deployment only waited in vain for the task: an earlier event says why. */
+export function isMissedDeadline({
+  Type,
+  DisplayMessage = '',
+}: Partial<Pick<TaskEvent, 'Type' | 'DisplayMessage'>>): boolean {
+  return Type === 'Alloc Unhealthy' && DisplayMessage.startsWith(NOT_RUNNING_PREFIX)
+}
+
+/** Prefix of the event in which the agent reports a task that missed its health deadline. */
+const NOT_RUNNING_PREFIX = 'Task not running'
 
 /**
  * Reports whether an exit followed a kill or restart request, of a user or after a failed check.

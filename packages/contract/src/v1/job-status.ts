@@ -2,6 +2,7 @@ import * as t from './shared-schemas.ts'
 import { blockingRead, blockingReadByBody, routes } from './define.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
+import { Failure } from './failure.ts'
 import { ALLOCATION_HEALTHS, JOB_HEALTHS } from './health.ts'
 import { JOB_STATUSES } from './job.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
@@ -52,6 +53,7 @@ export const JobStatusRow = t.Named('JobStatusRow', 'A job with the state of its
   Stop: t.Boolean(),
   Status: t.Enum(JOB_STATUSES),
   Health: t.Enum(JOB_HEALTHS, { description: 'The state of the job in one word.' }),
+  Failure: t.Nullable(Failure),
 })
 export type JobStatusRow = t.Infer<typeof JobStatusRow>
 

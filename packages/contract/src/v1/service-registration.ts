@@ -18,13 +18,6 @@ export const ServiceChecks = t.Named(
 )
 export type ServiceChecks = t.Infer<typeof ServiceChecks>
 
-/** The checks of an instance in words, as `1 of 2 passing`; empty without checks. */
-export function checksText(checks: ServiceChecks | undefined): string {
-  if (checks === undefined) return ''
-  const { Passing, Failing, Pending } = checks
-  return `${Passing} of ${Passing + Failing + Pending} passing`
-}
-
 export const ServiceRegistration = t.Object(
   {
     ID: t.String(),

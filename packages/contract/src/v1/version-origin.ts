@@ -20,15 +20,3 @@ export const versionOrigin = {
   ),
   Message: t.Optional(t.String({ description: 'Why, as the submitter says.' })),
 }
-
-interface VersionOrigin {
-  readonly SubmittedBy?: JobSubmitter
-  readonly Origin?: string
-}
-
-/** Formats the submitter and origin of a version, such as `by ada (cli)`; empty if unknown. */
-export function originText({ SubmittedBy, Origin = '' }: VersionOrigin): string {
-  if (SubmittedBy === undefined) return Origin
-  const who = `by ${SubmittedBy.Name || SubmittedBy.ID}`
-  return Origin === '' ? who : `${who} (${Origin})`
-}

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { EXIT_CODES } from './errors.ts'
 
 /** Where a command writes: its result to `out`, everything else to `err`. */
@@ -49,6 +49,7 @@ export class CommandLine {
         outputError: (message, write) => write(`${name}: ${formatCommanderError(message)}\n`),
       })
       .helpCommand('help [command]', 'show the help of a command')
+      .configureHelp({ subcommandTerm: commandTerm })
       // Lets a command pass the flags after its first argument on to what it runs.
       .enablePositionalOptions()
   }
@@ -153,6 +154,12 @@ function applyHelp(command: Command, text: CommandHelp): Command {
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}${end}`)
 }
 
+/** The list of all commands fits a screen without their arguments. */
+function commandTerm(command: Command): string {
+  const isAtRoot = command.parent?.parent === null
+  return isAtRoot ? command.name() : Help.prototype.subcommandTerm(command)
+}
+
 function commandPath(command: Command): string {
   const { parent } = command
   return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`
@@ -204,8 +211,11 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   format: ['fmt'],
   remove: ['delete', 'purge', 'stop'],
   rm: ['delete', 'purge', 'stop'],
-  del: ['delete', 'purge'],
+  del: ['delete', 'purge', 'stop'],
+  delete: ['purge', 'stop'],
+  purge: ['stop', 'delete'],
   destroy: ['delete', 'stop'],
+  terminate: ['stop'],
   kill: ['stop'],
   download: ['cp', 'fs'],
   copy: ['cp'],

@@ -27,7 +27,14 @@ export {
   withOrigin,
   withoutQuarantine,
 } from './job/job.ts'
-export { failingField, nextAttempt, remediesFor } from './allocation/failed-allocation.ts'
+export {
+  FAILING_GROUPS,
+  failingField,
+  type FailingGroup,
+  failingGroup,
+  nextAttempt,
+  remediesFor,
+} from './allocation/failed-allocation.ts'
 export {
   allocationRecord,
   allocationStub,

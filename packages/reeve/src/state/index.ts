@@ -113,6 +113,7 @@ export {
   type TableName,
   type TableObserver,
   type Tables,
+  failingIndexKey,
   verdictIndexKey,
 } from './schema/tables.ts'
 export { withVolumeRows } from './writes/volume-rows.ts'

@@ -321,6 +321,18 @@ test('update is held to policies like create', async () => {
   await server.close()
 })
 
+test('the status of a job names the denial of its last submission', async () => {
+  const { server, register, as } = await guardedBy(NATIVE)
+  await server.ok('registerJob', register(count(1)))
+  const failure = async () => (await server.ok('listJobStatuses', as({})))[0]?.Failure
+  assert.equal(await failure(), null)
+  await server.refusal('updateJob', { ...register(count(3)), ...ofJob() })
+  const denial = (await failure()) ?? assert.fail()
+  assert.equal(denial.Kind, 'denied')
+  assert.match(denial.Text, /^policy "\S+" denied the last submission: ./)
+  await server.close()
+})
+
 test('plan tells all verdicts and changes nothing', async () => {
   const { server, register, policy, set } = await aGuardedServer()
   const names = [

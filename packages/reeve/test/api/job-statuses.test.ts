@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Input, Job, JobStatusRow } from '@reeve/contract'
+import type { Input, Job, JobStatusRow, TaskState } from '@reeve/contract'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { reportServices } from '../../src/workload/index.ts'
@@ -59,6 +60,7 @@ test('statuses: a job with its allocations and its deployment', async () => {
     Stop: false,
     Status: 'running',
     Health: 'deploying',
+    Failure: null,
   })
   assert.deepEqual(
     Allocs.map(({ ID, Group }) => [ID, Group]),
@@ -99,6 +101,65 @@ test('statuses: a job is degraded while a check of it fails', async () => {
   )
   await reportChecks(server, row, 0)
   assert.equal((await list())[0]?.Health, 'running')
+})
+
+function writeRow({ context }: TestServer, row: AllocationRow): void {
+  context.store.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('allocations', row)],
+  })
+}
+
+/** States of the task as a node reports them after a failure. */
+const failedTask = (State: TaskState['State'], Restarts: number, timeMs: number) => ({
+  main: {
+    State,
+    Restarts,
+    Failed: false,
+    Events: [{ Type: 'Terminated', Time: nsFromMs(timeMs), ExitCode: 3 }],
+  },
+})
+
+test('statuses: a job fails while its only allocation waits for a restart', async () => {
+  const { server, run, list, allocationsOf } = await aScheduled()
+  await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })
+  const row = allocationsOf('web')[0] ?? assert.fail()
+  const nowMs = server.context.clock.nowMs()
+  const TaskStates = failedTask('pending', 1, nowMs)
+  writeRow(server, { ...row, ClientStatus: 'pending', TaskStates })
+  const [status] = await list({ counts: true })
+  assert.equal(status?.Failure?.Text, 'exited with code 3')
+  assert.deepEqual([status.Failure.Kind, status.Failure.AllocID], ['exit', row.ID])
+})
+
+test('statuses: a job is degraded for ten minutes after a third restart', async () => {
+  const { server, run, report, list, allocationsOf } = await aScheduled()
+  await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })
+  await report(allocationsOf('web')[0] ?? assert.fail(), 'running')
+  const row = allocationsOf('web')[0] ?? assert.fail()
+  const nowMs = server.context.clock.nowMs()
+  const restarted = async (restarts: number, timeMs: number) => {
+    const TaskStates = failedTask('running', restarts, timeMs)
+    writeRow(server, { ...row, TaskStates })
+    const [status] = await list({ counts: true })
+    return [status?.Health, status?.Failure?.Kind ?? null]
+  }
+  assert.deepEqual(await restarted(2, nowMs), ['running', null])
+  assert.deepEqual(await restarted(3, nowMs), ['degraded', 'exit'])
+  assert.deepEqual(await restarted(3, nowMs - 600_001), ['running', null])
+})
+
+test('statuses: a job without capacity says what is missing', async () => {
+  const { run, list } = await aScheduled()
+  const Tasks = [aTask({ Resources: { MemoryMB: 9_000_000 } })]
+  await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 }, Count: 2, Tasks })] })
+  const [row] = await list({ counts: true })
+  assert.deepEqual(
+    [row?.Health, row?.Failure?.Kind, row?.Failure?.Count],
+    ['blocked', 'unplaced', 2],
+  )
+  assert.match(row?.Failure?.Text ?? '', /^group "app": 2 allocations .*: not enough: memory/)
 })
 
 async function reportChecks({ context }: TestServer, row: AllocationRow, Failing: number) {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'node:test'
 import { aCommandLine } from '../build/cli.ts'
 import { runShellJob, shellTask } from '../build/cli-jobs.ts'
@@ -157,6 +160,10 @@ test('alloc', async (t) => {
     assert.match(listing, /^Mode +Size +Modified +Name\n/)
     assert.match(listing, / main\/\n/)
     assert.equal(await reeve.ok(`alloc fs ${short} main/local/notes`), 'first\nsecond\nthird\n')
+    // A path of the task, as an upload takes it, is found as well.
+    for (const path of ['main/local/notes', 'local/notes'])
+      await reeve.ok(`alloc cp ${short}:${path} ${join(tmpdir(), `reeve-notes-${short}`)}`)
+    await rm(join(tmpdir(), `reeve-notes-${short}`))
     assert.equal(await reeve.ok(`alloc fs -n 1 ${short} main/local/notes`), 'third\n')
     assert.equal(await reeve.ok(`alloc fs -c 4 --job web main/local/notes`), 'ird\n')
     const described = await reeve.ok(`alloc fs --stat --exact ${short} main/local/notes`)

@@ -133,7 +133,13 @@ test('jobs from their first version to their end', async (t) => {
       }
     }`
     await reeve.ok('job run -', { input })
-    assert.notEqual((await reeve.run('job dispatch --wait mixed')).code, 0)
+    assert.equal((await reeve.run('job dispatch --wait mixed')).code, 3)
+    const parent = await reeve.run('job wait mixed')
+    assert.equal(parent.code, EXIT_CODES.usage)
+    assert.match(
+      parent.err,
+      /"mixed" runs nothing itself: it launches child jobs\. "reeve job status/,
+    )
     const said = await reeve.ok('job status mixed')
     assert.match(said, pattern('^mixed/dispatch-\\S+ +failing +'))
     assert.match(said, pattern('^Failures of mixed/dispatch-'))

@@ -36,6 +36,10 @@ test('job logs: the last lines of several tasks', { timeout: 300_000 }, async (t
 
   await t.test('--tail: that many of each', async () => {
     const out = await reeve.ok('job logs --stdout --tail 2 web')
+    for (const words of ['web[0]', 'web/group[0]', '--index 0 web', '--group group web'])
+      assert.equal(await reeve.ok(`job logs --stdout --tail 2 ${words}`), out, words)
+    const other = await reeve.run('job logs web/group[7]')
+    assert.equal(other.code, 6)
     assert.deepEqual(out.trimEnd().split('\n').toSorted(), lastTwo)
   })
 

@@ -282,7 +282,7 @@ const BROKEN = `job "web" {
 }
 `
 
-const UNSENT = ['', 'Nothing was sent to the server. "reeve job init" writes a valid file.']
+const UNSENT = ['', 'Nothing was sent to the server. "reeve job init" writes a valid example.']
 
 test('mistakes: the file', async (t) => {
   const directory = await temporaryDirectory(t)
@@ -299,7 +299,7 @@ test('mistakes: the file', async (t) => {
       name: 'what is wrong in it is shown with its place, before a server is asked',
       line: 'job run broken.hcl',
       err: [
-        'reeve job run: One thing is wrong in broken.hcl:',
+        'reeve job run: 1 error in broken.hcl:',
         '',
         'broken.hcl:4,7-12: Unsupported argument; An argument named "drivr" is not expected here. Did you mean "driver"?',
         '  4 |       drivr = "raw_exec"',
@@ -324,7 +324,7 @@ test('mistakes: the file', async (t) => {
       name: 'it is no job file',
       line: 'job run agent.hcl',
       err: [
-        'reeve job run: 2 things are wrong in agent.hcl:',
+        'reeve job run: 2 errors in agent.hcl:',
         '',
         'agent.hcl:1,1-11: Unsupported argument; An argument named "datacenter" is not expected here.',
         '  1 | datacenter = "dc1"',
@@ -348,7 +348,7 @@ test('mistakes: the file', async (t) => {
       name: 'a variable file is wrong, and not the job file',
       line: 'job run --var-file broken.vars count.hcl',
       err: [
-        'reeve job run: One thing is wrong in broken.vars:',
+        'reeve job run: 1 error in broken.vars:',
         '',
         /^broken\.vars:1,9-\d+: /,
         '  1 | count = lots',
@@ -366,7 +366,7 @@ test('mistakes: the file', async (t) => {
       name: 'it is empty',
       line: 'job run empty.hcl',
       err: [
-        'reeve job run: One thing is wrong in empty.hcl:',
+        'reeve job run: 1 error in empty.hcl:',
         '',
         'empty.hcl:1,1-1: Missing job block; A job file has exactly one block: job "name" { … }.',
         '  1 | ',

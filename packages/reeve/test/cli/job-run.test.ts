@@ -66,7 +66,7 @@ test('job files', async (t) => {
     await reeve.ok('job run --check-index 0 --var count=2 planned.hcl')
     const same = await reeve.run('job plan --var count=2 planned.hcl')
     assert.equal(same.code, EXIT_CODES.ok)
-    assert.match(same.out, /Group "app": 2 left as they are\.\n\nNothing would change\.\n$/)
+    assert.match(same.out, /Group "app": 2 unchanged\.\n\nNothing would change\.\n$/)
   })
 
   await t.test('job plan: shows what changes in a job that is there', async () => {
@@ -193,10 +193,11 @@ test('job files', async (t) => {
       group:
         'restart {\n attempts = 0\n mode = "fail"\n}\nreschedule {\n attempts = 0\n unlimited = false\n}',
     })
-    const { code, err } = await reeve.run('job run -', { input })
+    const { code, out, err } = await reeve.run('job run -', { input })
     assert.equal(code, EXIT_CODES.failed)
-    assert.match(err, /^The deployment is failed: /)
-    assert.match(err, new RegExp(`^Allocation ${ID} is failed: task "main": .*Exit Code: 3`, 'm'))
+    assert.match(err, new RegExp(`^The deployment failed .*${ID}.* task "main": .*Exit Code: 3`))
+    assert.equal(err.match(/Exit Code: 3/g)?.length, 1, 'the reason is printed once')
+    assert.match(out, /^Deployment \S+ is failed\.$/m)
     assert.match(err, new RegExp(`\\n  reeve alloc logs --stderr ${ID}\\n$`))
     const status = await reeve.ok('job status failing')
     const alloc = /^ {4}reeve alloc logs --stderr --task main ([0-9a-f]{8})$/m.exec(status)?.[1]
@@ -215,7 +216,7 @@ test('job files', async (t) => {
     // Nothing is rolled out again, and a pipeline that is repeated must not take that for success.
     const again = await reeve.run('job run -', { input })
     assert.equal(again.code, EXIT_CODES.failed)
-    assert.match(again.err, /^The deployment is failed: /)
+    assert.match(again.err, /^The deployment failed /)
     assert.match(again.err, /\nNothing was deployed: .*\n\n {2}reeve job history failing\n$/)
   })
 

@@ -30,7 +30,7 @@ test('top', async (t) => {
       assert.match(plain, /laptop +ready +1 +█░{9} +\d+ % +\d+ % +█░{9}/)
       assert.match(
         plain,
-        new RegExp(`${short} +web +group +laptop +running +\\d+ of 20 +\\d+ of 20`),
+        new RegExp(`${short} +web +group +laptop +(?:running|healthy) +\\d+ of 20 +\\d+ of 20`),
       )
       assert.match(
         plain,

@@ -388,6 +388,12 @@ function checkCountsKey(services: readonly ReportedService[]): string {
   )
 }
 
+/** `404: File not found`: the status code, then what the check received. */
+function failingOutput({ StatusCode, Output }: CheckResult): string {
+  const status = StatusCode === undefined ? '' : `${StatusCode}: `
+  return `${status}${Output}`.slice(0, SERVICE_OUTPUT_CHARS_MAX)
+}
+
 function countChecks(results: readonly CheckResult[]): ServiceChecks {
   const count = (status: CheckResult['Status']): number =>
     results.filter(({ Status }) => Status === status).length
@@ -396,7 +402,7 @@ function countChecks(results: readonly CheckResult[]): ServiceChecks {
     Passing: count('success'),
     Failing: count('failure'),
     Pending: count('pending'),
-    Output: failing?.Output.slice(0, SERVICE_OUTPUT_CHARS_MAX) ?? '',
+    Output: failing === undefined ? '' : failingOutput(failing),
   }
 }
 

@@ -203,19 +203,23 @@ export function formatFailure(
   count = 1,
 ): string {
   if (Failure === null) return ''
-  const { Task, Text, Time } = Failure
+  const { AllocID, Task, Text, Time } = Failure
   const where = Task === '' ? '' : `Task "${Task}": `
-  const often = count > 1 ? ` (${count} allocations)` : ''
+  const often = count > 1 && AllocID !== '' ? ` (${count} allocations)` : ''
   const ago = agoFromNs(Time, host.nowMs())
   const from = LinesFrom === undefined ? '' : `  Last lines of ${LinesFrom}:\n`
   return [
-    `${paint('bad', `${where}${Text}${often}`)}, ${ago}\n`,
+    `${paint('bad', `${capitalize(`${where}${Text}`)}${often}`)}, ${ago}\n`,
     Check === undefined ? '' : formatCheck(Check),
     Lines === undefined ? '' : `${from}${Lines.map((line) => `    ${line}\n`).join('')}`,
     LinesOmitted === undefined ? '' : `  No log lines: ${LinesOmitted}\n`,
     NextAttempt === null ? '' : `  Next: ${formatNextAttempt(NextAttempt, host.nowMs())}\n`,
     ...Remedies.map(({ Text: remedy, Command }) => `  ${remedy}:\n    ${Command}\n`),
   ].join('')
+}
+
+function capitalize(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 }
 
 function formatCheck({ Check, Service, StatusCode, Output }: CheckResult): string {

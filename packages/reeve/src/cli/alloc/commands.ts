@@ -128,8 +128,9 @@ export const allocCommands: readonly CommandSpec[] = [
     path: 'alloc cp',
     summary: 'Copy files between this machine and an allocation.',
     details:
-      'A path in an allocation is written ALLOC:PATH, relative to the allocation directory. ' +
-      'Directories are copied with their contents. An upload runs /bin/sh in the task, and its PATH is a path of the task.',
+      'A path in an allocation is written ALLOC:PATH, relative to the allocation directory; a ' +
+      'download also finds paths of the task. Directories are copied with their contents. An ' +
+      'upload runs /bin/sh in the task, and its PATH is a path of the task.',
     examples: [
       { line: 'reeve alloc cp 8a7f:server/local/config.yml .', says: 'download a file' },
       { line: 'reeve alloc cp web/api[0]:alloc/data ./data', says: 'download a directory' },

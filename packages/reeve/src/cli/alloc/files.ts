@@ -4,7 +4,7 @@ import { basename, join, posix, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { HEADERS, type FileInfo } from '@reeve/contract'
-import { ExecError } from '@reeve/sdk'
+import { ApiError, ExecError } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
 import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
 import { renderFields, shortenId, renderTable, formatSize } from '../output/format.ts'
@@ -16,6 +16,7 @@ import {
   resolveAllocation,
   type AllocationStub,
   resolveTask,
+  taskNames,
   findAllocation,
 } from './find-allocation.ts'
 
@@ -159,20 +160,40 @@ function parseRemotePath(text: string): RemotePath | undefined {
   return { allocation: text.slice(0, colon), path: text.slice(colon + 1) || '/' }
 }
 
-async function download(
-  invocation: CommandContext,
-  { allocation: alloc, path }: RemotePath,
-  to: string,
-): Promise<void> {
-  const { client, host, output } = invocation
-  const allocation = await findAllocation(invocation, alloc)
-  const { params, query } = allocationRequest(allocation)
-  const { data } = await client.v1.statFile({ params, query: { ...query, path } })
+async function download(invocation: CommandContext, from: RemotePath, to: string): Promise<void> {
+  const { host, output } = invocation
+  const allocation = await findAllocation(invocation, from.allocation)
+  const { path, data } = await statRemote(invocation, allocation, from.path)
   const target = await resolveTarget(resolve(host.directory, to), posix.basename(path))
   const files = await downloadTree({ invocation, allocation }, { path, target, isDir: data.IsDir })
   output.printLine(
     `${files} ${files === 1 ? 'file' : 'files'} copied to ${escapeControlCharacters(target)}.`,
   )
+}
+
+/**
+ * Finds a path relative to the directory of the allocation, else to that of its task: uploads are
+ * relative to the latter.
+ */
+async function statRemote(
+  { client, flags }: CommandContext,
+  allocation: AllocationStub,
+  path: string,
+) {
+  const read = async (at: string) => {
+    const { data } = await client.v1.statFile(fileRequest({ allocation, path: at }))
+    return { path: at, data }
+  }
+  try {
+    return await read(path)
+  } catch (thrown) {
+    const tasks = taskNames(allocation)
+    const task = flags.string('task') ?? (tasks.length === 1 ? tasks[0] : undefined)
+    if (task === undefined || !(thrown instanceof ApiError)) throw thrown
+    return await read(posix.join(task, path)).catch(() => {
+      throw thrown
+    })
+  }
 }
 
 /** As in `cp`: an existing directory receives the file under its own name. */

@@ -136,7 +136,7 @@ export function resolveTask(allocation: AllocationStub, given: string | undefine
 }
 
 /** Names of the tasks, sorted. */
-function taskNames({ TaskStates, TaskResources }: AllocationStub): readonly string[] {
+export function taskNames({ TaskStates, TaskResources }: AllocationStub): readonly string[] {
   return Object.keys({ ...TaskResources, ...TaskStates }).toSorted()
 }
 

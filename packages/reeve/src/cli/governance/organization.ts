@@ -20,7 +20,7 @@ export async function runOrgList(invocation: CommandContext): Promise<number> {
       attributes['created-at'],
       enabledNames(attributes.permissions),
     ],
-    empty: 'There are no organizations. "reeve org create NAME --email EMAIL" makes one.',
+    empty: 'There are no organizations. "reeve org create NAME --email EMAIL" creates one.',
   })
 }
 

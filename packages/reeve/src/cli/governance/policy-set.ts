@@ -22,7 +22,7 @@ export async function runPolicySetList(invocation: CommandContext): Promise<numb
       formatScope(set),
       set.id,
     ],
-    empty: 'There are no policy sets. "reeve policy-set create NAME" makes one.',
+    empty: 'There are no policy sets. "reeve policy-set create NAME" creates one.',
   })
 }
 

@@ -33,7 +33,7 @@ export async function runPolicyList(invocation: CommandContext): Promise<number>
       formatCodeStatus(attributes),
       id,
     ],
-    empty: 'There are no such policies. "reeve policy create FILE" makes one.',
+    empty: 'There are no such policies. "reeve policy create FILE" creates one.',
   })
 }
 

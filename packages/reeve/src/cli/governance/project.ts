@@ -22,7 +22,7 @@ export async function runProjectList(invocation: CommandContext): Promise<number
       id,
       attributes.description ?? '',
     ],
-    empty: 'There are no such projects. "reeve project create NAME" makes one.',
+    empty: 'There are no such projects. "reeve project create NAME" creates one.',
   })
 }
 

@@ -22,7 +22,7 @@ export async function runTokenList(invocation: CommandContext): Promise<number> 
       attributes['last-used-at'] ?? 'never',
       attributes['expired-at'] ?? 'never',
     ],
-    empty: 'There are no tokens. "reeve token create" makes one.',
+    empty: 'There are no tokens. "reeve token create" creates one.',
   })
 }
 

@@ -76,10 +76,10 @@ function invalidFilesError(
   problems: string,
   { count, isJobFile }: { readonly count: number; readonly isJobFile: boolean },
 ): CommandError {
-  const things = count === 1 ? 'One thing is' : `${count} things are`
+  const errors = count === 1 ? '1 error' : `${count} errors`
   const where = paths.map(displayPath).join(' and ')
-  const example = isJobFile ? ' "reeve job init" writes a valid file.' : ''
-  return new CommandError(`${things} wrong in ${where}:\n\n${problems}\n`, {
+  const example = isJobFile ? ' "reeve job init" writes a valid example.' : ''
+  return new CommandError(`${errors} in ${where}:\n\n${problems}\n`, {
     hint: `Nothing was sent to the server.${example}`,
   })
 }

@@ -54,6 +54,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { line: 'reeve job logs web', says: 'of the running allocations, or of the last one' },
       { line: 'reeve job logs -f --tail 10 web', says: 'the last ten lines, then follow' },
       { line: 'reeve job logs --stderr web server', says: 'standard error of one task' },
+      { line: 'reeve job logs web/api[1]', says: 'of one allocation' },
     ],
     args: [JOB, { usage: '[TASK]', help: 'only this task' }],
     flags: [
@@ -63,6 +64,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '--stderr', help: 'only standard error' },
       { usage: '--task <NAME>', help: 'only this task' },
       { usage: '--group <NAME>', help: 'only tasks of this group' },
+      { usage: '--index <NUMBER>', help: 'only the allocation with this index' },
       { usage: '--all-allocs', help: 'include terminal allocations' },
     ],
     load: async () => (await import('./logs.ts')).runJobLogs,

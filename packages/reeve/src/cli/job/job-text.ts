@@ -32,7 +32,6 @@ import {
 } from '../output/format.ts'
 import { escapeControlCharacters } from '../output/printable.ts'
 import { type Paint, statusStyle } from '../output/color.ts'
-import { formatPlacementFailure } from '../plan/placement-failures.ts'
 import { suggestCommand } from '../plan/suggest-command.ts'
 import { failingCheckText, formatDeploymentProgress } from '../monitor/deployment-text.ts'
 import { formatChildren, type JobStub } from './find-job.ts'
@@ -50,7 +49,7 @@ interface JobView {
   readonly healthOfChild: (child: JobStub) => JobHealth | undefined
   /** Regions of a multi-region job. */
   readonly regions: readonly JobRegionStatus[]
-  /** Why allocations of the current version fail. */
+  /** Why the job fails. */
   readonly failures: JobFailures
   /** Service instances with a failing check whose allocation has none of these failures. */
   readonly failingServices: readonly ServiceRegistration[]
@@ -74,7 +73,6 @@ export function formatJob(view: JobView, invocation: CommandContext): string {
     formatChildCounts(job, view.summary),
     formatChildren(view.children, view.healthOfChild, invocation),
     formatHold(job, invocation.host.nowMs()),
-    formatPlacementFailures(view, invocation),
     formatFailures(view, invocation),
     formatFailingChecks(view, invocation),
     deployment === null || invocation.flags.has('short')
@@ -180,20 +178,6 @@ function formatChildCounts(job: Job, { Children }: JobSummary): string {
   if (job.Periodic === null && dispatchParameters(job) === null) return ''
   const { Pending, Running, Dead } = Children
   return `Child jobs: ${Pending} pending, ${Running} running, ${Dead} dead\n`
-}
-
-/** Formats the placement failures of the blocked evaluation. */
-function formatPlacementFailures(
-  { job, evaluations }: JobView,
-  { output: { paint } }: CommandContext,
-): string {
-  const blocked = evaluations.find(({ Status }) => Status === 'blocked')
-  const failed = Object.entries(blocked?.FailedTGAllocs ?? {}).toSorted(([a], [b]) =>
-    a < b ? -1 : 1,
-  )
-  if (job.Stop || failed.length === 0) return ''
-  const lines = failed.map(([name, metrics]) => formatPlacementFailure(name, metrics, paint))
-  return `${lines.join('\n')}\nWhat would help: reeve job explain ${job.ID}\n`
 }
 
 /** Formats the failures of the current version with log lines and remedies. */

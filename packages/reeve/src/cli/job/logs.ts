@@ -1,4 +1,5 @@
 import type { AllocationStub } from '@reeve/contract'
+import { parseSelector } from '../alloc/find-allocation.ts'
 import { collectFrames, lastLines, startedTasks } from '../alloc/streams.ts'
 import type { CommandContext } from '../command.ts'
 import { CommandError, EXIT_CODES, UsageError } from '../errors.ts'
@@ -14,6 +15,8 @@ interface LogSelection {
   readonly jobId: string
   readonly namespace: string
   readonly group: string | undefined
+  /** The index in the name of the allocation. */
+  readonly index: number | undefined
   readonly task: string | undefined
   readonly types: readonly LogType[]
 }
@@ -30,10 +33,8 @@ interface Source {
  */
 export async function runJobLogs(invocation: CommandContext): Promise<number> {
   const { args, flags } = invocation
-  const { ID, Namespace } = await resolveLogJob(
-    invocation,
-    await findJob(invocation, args[0] ?? ''),
-  )
+  const { job, group, index } = await findSelected(invocation, args[0] ?? '')
+  const { ID, Namespace } = await resolveLogJob(invocation, job)
   if (flags.string('task') !== undefined && args[1] !== undefined) {
     throw new UsageError('Name the task once: as an argument, or with --task.')
   }
@@ -41,7 +42,8 @@ export async function runJobLogs(invocation: CommandContext): Promise<number> {
   const selection: LogSelection = {
     jobId: ID,
     namespace: Namespace,
-    group: flags.string('group'),
+    group: flags.string('group') ?? group,
+    index: flags.integer('index') ?? index,
     task: flags.string('task') ?? args[1],
     types: requestedTypes.length === 0 ? TYPES : requestedTypes,
   }
@@ -49,6 +51,19 @@ export async function runJobLogs(invocation: CommandContext): Promise<number> {
   if (flags.has('follow')) await followLogs(invocation, selection, selected)
   else await printAll(invocation, selection, selected.sources)
   return EXIT_CODES.ok
+}
+
+/** Finds the job of `JOB`, `JOB[INDEX]`, `JOB/GROUP` or `JOB/GROUP[INDEX]`. */
+async function findSelected(invocation: CommandContext, text: string) {
+  const [whole, part] = parseSelector(text)
+  const { job: id, group, index } = whole ?? { job: text, group: undefined, index: undefined }
+  try {
+    return { job: await findJob(invocation, id), group, index }
+  } catch (thrown) {
+    const isMissing = thrown instanceof CommandError && thrown.code === EXIT_CODES.missing
+    if (!isMissing || part === undefined) throw thrown
+    return { ...part, job: await findJob(invocation, part.job) }
+  }
 }
 
 /** Returns the job, or the newest child of a periodic or parameterized job. */
@@ -118,14 +133,16 @@ function isCurrent({ DesiredStatus, ClientStatus }: AllocationStub): boolean {
 
 async function allocationsOf(
   { client }: CommandContext,
-  { jobId, namespace, group }: LogSelection,
+  { jobId, namespace, group, index }: LogSelection,
 ): Promise<readonly AllocationStub[]> {
   const { data } = await client.v1.listJobAllocations({
     params: { job_id: jobId },
     query: { namespace },
   })
-  const wanted = group === undefined ? data : data.filter(({ TaskGroup }) => TaskGroup === group)
-  return wanted.toSorted((a, b) => a.CreateIndex - b.CreateIndex || (a.ID < b.ID ? -1 : 1))
+  return data
+    .filter(({ TaskGroup }) => group === undefined || TaskGroup === group)
+    .filter(({ Name }) => index === undefined || Name.endsWith(`[${index}]`))
+    .toSorted((a, b) => a.CreateIndex - b.CreateIndex || (a.ID < b.ID ? -1 : 1))
 }
 
 function noLogsError(

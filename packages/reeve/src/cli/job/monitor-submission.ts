@@ -6,7 +6,7 @@ import { shortenId } from '../output/format.ts'
 import { suggestCommand } from '../plan/suggest-command.ts'
 import { lastMessage } from '../monitor/deployment-text.ts'
 import { monitorDeployment, type MonitoredDeployment } from '../monitor/deployment-monitor.ts'
-import { findJobOrUseId } from './find-job.ts'
+import { findJobOrUseId, isParent } from './find-job.ts'
 
 interface Submission {
   /** The response of the server, for `--json`. */
@@ -53,8 +53,11 @@ export async function monitorSubmission(
     const found = { Evaluation: evaluation ?? null, Deployment: deployment ?? null }
     output.print({ ...data, ...found, Allocations: allocations }, () => '')
   }
-  if (code !== EXIT_CODES.ok || !flags.has('wait')) return code
-  return await waitForCompletion(invocation, rollout)
+  if (!flags.has('wait')) return code
+  // A failed allocation of a batch job may be replaced: the end of the job decides.
+  const hasFailed = code === EXIT_CODES.failed && deployment === undefined
+  if (code !== EXIT_CODES.ok && !hasFailed) return code
+  return await waitForCompletion(invocation, rollout, hasFailed)
 }
 
 interface JobKey {
@@ -63,7 +66,11 @@ interface JobKey {
 }
 
 /** Waits until a batch job has ended; returns the exit code of its tasks. */
-async function waitForCompletion(invocation: CommandContext, job: JobKey): Promise<number> {
+async function waitForCompletion(
+  invocation: CommandContext,
+  job: JobKey,
+  isReported = false,
+): Promise<number> {
   const { client, output, signal } = invocation
   const request = { params: { job_id: job.jobId }, query: { namespace: job.namespace } }
   const ended = new AbortController()
@@ -71,12 +78,8 @@ async function waitForCompletion(invocation: CommandContext, job: JobKey): Promi
   try {
     for await (const { data } of client.blocking('readJob', { ...request, signal })) {
       if (data.Status === 'dead') break
-      if (runsIndefinitely(data)) {
-        throw new UsageError(
-          `job "${job.jobId}" is a ${data.Type} job, which runs until it is stopped. ` +
-            `"reeve job status --watch ${job.jobId}" waits for its deployment.`,
-        )
-      }
+      const reason = endlessReason(data)
+      if (reason !== undefined) throw new UsageError(reason)
     }
   } finally {
     ended.abort()
@@ -86,7 +89,7 @@ async function waitForCompletion(invocation: CommandContext, job: JobKey): Promi
   const { code, failed } = summarizeEnd(allocations)
   const outcome = failed === undefined ? 'complete' : 'failed'
   output.printLine(`Job "${job.jobId}" is ${outcome}.`)
-  if (failed !== undefined) {
+  if (failed !== undefined && !isReported) {
     const logs = suggestCommand(invocation, ['job', 'logs', '--stderr', job.jobId], job.namespace)
     output.printNotice(`Allocation ${shortenId(failed.ID)} failed: ${lastMessage(failed)}`)
     output.printNotice(`To see what it wrote:\n\n  ${logs}`)
@@ -122,9 +125,19 @@ async function reportFailures(
   }
 }
 
-/** Whether the job never ends by itself. */
-function runsIndefinitely({ Type }: Job): boolean {
-  return Type === 'service' || Type === 'system'
+/** Returns why the job never ends by itself; undefined if it does. */
+function endlessReason(job: Job): string | undefined {
+  const { ID, Type } = job
+  if (isParent(job))
+    return (
+      `job "${ID}" runs nothing itself: it launches child jobs. ` +
+      `"reeve job status ${ID}" lists them; wait for one of them.`
+    )
+  if (Type !== 'service' && Type !== 'system') return undefined
+  return (
+    `job "${ID}" is a ${Type} job, which runs until it is stopped. ` +
+    `"reeve job status --watch ${ID}" waits for its deployment.`
+  )
 }
 
 /**

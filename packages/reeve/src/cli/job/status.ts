@@ -1,9 +1,9 @@
 import {
   failuresOfJob,
   type AllocationFailure,
-  type AllocationStub,
   type Failure,
   type Job,
+  type JobFailureRecords,
   type JobHealth,
 } from '@reeve/contract'
 import { ApiError, type ItemOf } from '@reeve/sdk'
@@ -12,6 +12,7 @@ import type { CommandContext } from '../command.ts'
 import { EXIT_CODES, UsageError } from '../errors.ts'
 import { type Paint, statusStyle } from '../output/color.ts'
 import { agoFromNs, renderTable } from '../output/format.ts'
+import { suggestCommand } from '../plan/suggest-command.ts'
 import { hasFailingCheck } from '../monitor/deployment-text.ts'
 import { monitorDeployment } from '../monitor/deployment-monitor.ts'
 import { listChildren, isParent, findJob } from './find-job.ts'
@@ -133,17 +134,17 @@ function formatCounts({ JobSummary }: JobStub): string {
 async function printJob(invocation: CommandContext, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags, output } = invocation
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
-  const [job, summary, allocations, deployment, evaluations, services, healths] = await Promise.all(
-    [
+  const [job, summary, allocations, deployment, evaluations, services, verdicts, healths] =
+    await Promise.all([
       client.v1.readJob(at),
       client.v1.readJobSummary(at),
       client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
       client.v1.readLatestDeployment(at),
       client.v1.listJobEvaluations(at),
       client.v1.listJobServices(at),
+      client.v1.listJobVerdicts(at),
       readHealth(invocation, [{ ID, Namespace }]),
-    ],
-  )
+    ])
   const children = isParent(job.data) ? await listChildren(invocation, job.data) : []
   const healthsOfChildren = await readHealth(invocation, children)
   const healthOfChild = (child: JobStub): JobHealth | undefined =>
@@ -155,7 +156,11 @@ async function printJob(invocation: CommandContext, { ID, Namespace }: JobStub):
   const failures = await explainFailures(
     invocation,
     failing?.job ?? job.data,
-    failing?.allocations ?? allocations.data,
+    failing ?? {
+      allocations: allocations.data,
+      evaluations: evaluations.data,
+      verdicts: verdicts.data,
+    },
   )
   const view = {
     job: job.data,
@@ -213,16 +218,32 @@ const EXPLAINED_MAX = 3
 async function explainFailures(
   invocation: CommandContext,
   job: Job,
-  allocations: readonly AllocationStub[],
+  records: JobFailureRecords,
 ): Promise<JobFailures> {
-  const all = failuresOfJob(job, allocations, invocation.host.nowMs())
+  const all = failuresOfJob(job, records, invocation.host.nowMs())
   const explained = new Map<Failure, AllocationFailure>()
   for (const failure of all.slice(0, EXPLAINED_MAX)) {
     const { AllocID: ID } = failure
-    const known = await readFailureReport(invocation, { ID, Namespace: job.Namespace })
-    explained.set(failure, known ?? { Failure: failure, NextAttempt: null, Remedies: [] })
+    const known =
+      ID === '' ? undefined : await readFailureReport(invocation, { ID, Namespace: job.Namespace })
+    const Remedies = jobRemedies(failure, job, invocation)
+    explained.set(failure, known ?? { Failure: failure, NextAttempt: null, Remedies })
   }
   return { all, explained }
+}
+
+/** Returns the next steps after a failure that concerns no allocation. */
+function jobRemedies(
+  { Kind }: Failure,
+  { ID, Namespace }: Job,
+  invocation: CommandContext,
+): AllocationFailure['Remedies'] {
+  const suggest = (command: string) => suggestCommand(invocation, ['job', command, ID], Namespace)
+  if (Kind === 'unplaced')
+    return [{ Kind: 'explain-job', Text: 'Show what would help', Command: suggest('explain') }]
+  return Kind === 'denied'
+    ? [{ Kind: 'show-denial', Text: 'Show the denial', Command: suggest('verdicts') }]
+    : []
 }
 
 async function watchLatestDeployment(

@@ -1,4 +1,4 @@
-import type { V1Routes } from '@reeve/contract'
+import { planWarnings, unplacedCount, type V1Routes } from '@reeve/contract'
 import { ApiError, type DataOf } from '@reeve/sdk'
 import { createCliClient } from '../client.ts'
 import type { CommandContext } from '../command.ts'
@@ -7,7 +7,7 @@ import { readJobFile, type LoadedJob } from '../job-file/read-job-file.ts'
 import { jobFileArgs, suggestCommand } from '../plan/suggest-command.ts'
 import { joinSections, shortenId } from '../output/format.ts'
 import { formatDiff, formatUpdates, hasUpdates } from '../plan/plan-text.ts'
-import { formatPlacementFailure, pluralize, unplacedCount } from '../plan/placement-failures.ts'
+import { formatPlacementFailure, pluralize } from '../plan/placement-failures.ts'
 import { isDenied, formatPolicyResults } from '../governance/policy-results.ts'
 import { JOB_FILE_SOURCE } from '../settings/settings.ts'
 import { monitorSubmission } from './monitor-submission.ts'
@@ -123,6 +123,12 @@ export async function runJobPlan(invocation: CommandContext): Promise<number> {
   return exitCodeForPlan(data)
 }
 
+/** Denials are printed as policies. */
+function formatPlanWarnings({ Warnings }: Plan, { output: { paint } }: CommandContext): string {
+  const lines = planWarnings(Warnings).map((text) => `  * ${text}\n`)
+  return lines.length === 0 ? '' : `${paint('warning', 'Warnings')}\n${lines.join('')}`
+}
+
 /** Returns the exit code: the most severe result of the plan, for pipelines. */
 function exitCodeForPlan(plan: Plan): number {
   if (isDenied(plan.PolicyVerdicts)) return EXIT_CODES.refusedByPolicy
@@ -146,7 +152,7 @@ function formatPlan(plan: Plan, invocation: CommandContext): string {
     plan.PolicyVerdicts === null || plan.PolicyVerdicts.length === 0
       ? ''
       : `${paint('strong', 'Policies')}\n${formatPolicyResults(plan.PolicyVerdicts, paint)}\n`,
-    plan.Warnings === '' ? '' : `${paint('warning', 'Warnings')}\n${plan.Warnings.trimEnd()}\n`,
+    formatPlanWarnings(plan, invocation),
     formatNextStep(plan, invocation),
   ])
 }

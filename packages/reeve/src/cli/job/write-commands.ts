@@ -41,7 +41,7 @@ const MESSAGE: FlagSpec = {
   help: 'why the job changes, stored with the version',
 }
 const EXIT_CODES_TEXT =
-  'Exit codes: 0 if the job runs, 1 if its deployment failed, 9 if allocations could not be placed.'
+  'Exits with 0 when the job runs, 1 when its deployment failed, 9 when allocations are unplaced.'
 
 /** Commands that write jobs or job files. */
 export const jobWriteCommands: readonly CommandSpec[] = [
@@ -130,7 +130,7 @@ export const jobWriteCommands: readonly CommandSpec[] = [
     summary: 'Submit a job file: create a job or a new version of it.',
     details:
       `Watches the evaluation and the deployment until they have ended. ${EXIT_CODES_TEXT} ` +
-      'Ctrl-C stops watching; the job continues.',
+      'Ctrl-C stops watching; the job is not affected.',
     examples: [
       { line: 'reeve job run web.hcl', says: 'submit and watch the deployment' },
       {

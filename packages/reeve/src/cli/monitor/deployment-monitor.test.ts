@@ -133,6 +133,21 @@ test('RolloutLines: failures are printed once while it runs', () => {
   assert.deepEqual(told(1), [])
 })
 
+test('RolloutLines: data that a task waited for are not reported once it has started', () => {
+  const waiting = { Type: 'Template', Time: 1, DisplayMessage: 'Missing: variable(a)' }
+  const started = { Type: 'Started', Time: 2, DisplayMessage: 'Task started by client' }
+  const told = (Events: readonly object[]) => {
+    // Only these fields are read.
+    const TaskStates = { main: { Events } } as unknown as AllocationStub['TaskStates']
+    const allocations = [anAllocation({ TaskStates })]
+    const state = { jobId: 'web', evaluation: undefined, deployment: undefined, allocations }
+    const lines = new DeploymentLines().changedLines(state, NOW_MS)
+    return lines.filter((line) => line.includes('Missing'))
+  }
+  assert.equal(told([waiting]).length, 1)
+  assert.deepEqual(told([waiting, started]), [])
+})
+
 test('RolloutLines: a failing check is reported until the allocation is healthy', () => {
   const one = { ID: 'a', ServiceName: 'web', AllocID: anAllocation().ID, Address: '', Port: 1 }
   const Checks = { Passing: 0, Failing: 1, Pending: 0, Output: 'db: refused\nmore' }

@@ -302,6 +302,7 @@ class DeploymentMonitor {
   }
 
   async #endDeployment(deployment: Deployment): Promise<number> {
+    this.state = { ...this.state, isReported: deployment.Status === 'failed' }
     this.stop()
     const { output } = this.#invocation
     const { jobId } = this.#target
@@ -319,15 +320,22 @@ class DeploymentMonitor {
       )
       return EXIT_CODES.ok
     }
-    output.printNotice(`The deployment is ${deployment.Status}: ${deployment.StatusDescription}.`)
-    await this.#reportFailed(this.state.allocations.filter(isUnhealthy))
+    output.printNotice(deploymentEndText(deployment))
+    await this.#reportFailed(
+      this.state.allocations.filter(isUnhealthy),
+      deployment.StatusDescription,
+    )
     return EXIT_CODES.failed
   }
 
-  /** Reports failed allocations with log lines and the commands for details. */
-  async #reportFailed(allocations: readonly AllocationStub[]): Promise<void> {
+  /**
+   * Reports failed allocations with log lines and the commands for details. The reason of an
+   * allocation that `known` names was printed.
+   */
+  async #reportFailed(allocations: readonly AllocationStub[], known = ''): Promise<void> {
     const { host, output } = this.#invocation
     for (const one of allocations.slice(0, REPORTED_FAILURES_MAX)) {
+      if (known.includes(shortenId(one.ID))) continue
       const health = allocationHealth(one, host.nowMs())
       output.printNotice(`Allocation ${shortenId(one.ID)} is ${health}: ${lastMessage(one)}`)
     }
@@ -349,6 +357,14 @@ class DeploymentMonitor {
   #suggest(...words: readonly string[]): string {
     return suggestCommand(this.#invocation, words, this.#target.namespace)
   }
+}
+
+/** `The deployment failed due to progress deadline: allocation …`. */
+function deploymentEndText({ Status, StatusDescription }: Deployment): string {
+  const text = StatusDescription.replace(/\.$/, '')
+  return text.startsWith('Failed ')
+    ? `The deployment failed ${text.slice('Failed '.length)}.`
+    : `The deployment is ${Status}: ${text}.`
 }
 
 function isPending({ ClientStatus, DesiredStatus }: AllocationStub): boolean {

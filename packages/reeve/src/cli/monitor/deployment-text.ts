@@ -1,5 +1,6 @@
 import {
   allocationHealth,
+  isMissedDeadline,
   type AllocationStub,
   type Deployment,
   type Evaluation,
@@ -17,10 +18,11 @@ const FAILURES_SHOWN_MAX = 3
 
 /** Formats the progress for a redrawn screen. */
 export function formatDeploymentProgress(
-  state: DeploymentProgress,
+  progress: DeploymentProgress,
   paint: Paint,
   nowMs: number,
 ): string {
+  const state = progress.isReported === true ? withoutReasons(progress) : progress
   const { evaluation, deployment, allocations } = state
   const parts = [
     evaluation === undefined
@@ -32,6 +34,13 @@ export function formatDeploymentProgress(
     allocations.length === 0 ? '' : `\n${formatAllocations(state, paint, nowMs)}`,
   ]
   return parts.join('')
+}
+
+/** Leaves out what the report of a failed deployment repeats. */
+function withoutReasons(state: DeploymentProgress): DeploymentProgress {
+  const { deployment, ...rest } = state
+  if (deployment?.Status !== 'failed') return state
+  return { ...rest, deployment: { ...deployment, StatusDescription: '' } }
 }
 
 function formatWaiting(state: DeploymentProgress, paint: Paint): string {
@@ -89,7 +98,9 @@ function formatAllocations(state: DeploymentProgress, paint: Paint, nowMs: numbe
   return [
     renderTable(['Allocation', 'Group', 'Node', 'Version', 'Status'], rows),
     more > 0 ? `… and ${more} more\n` : '',
-    ...failureLines(newest, state).map((line) => `${paint('warning', line)}\n`),
+    ...(state.isReported === true ? [] : failureLines(newest, state)).map(
+      (line) => `${paint('warning', line)}\n`,
+    ),
   ].join('')
 }
 
@@ -148,8 +159,10 @@ export class DeploymentLines {
   }
 }
 
+/** The description of a failed deployment is left to the report that follows. */
 function deploymentLine({ ID, Status, StatusDescription }: Deployment): string {
-  const why = StatusDescription === '' ? '' : `: ${StatusDescription.replace(/\.$/, '')}`
+  const isPlain = StatusDescription === '' || Status === 'failed'
+  const why = isPlain ? '' : `: ${StatusDescription.replace(/\.$/, '')}`
   return `Deployment ${shortenId(ID)} is ${Status}${why}.`
 }
 
@@ -161,6 +174,8 @@ export interface DeploymentProgress {
   readonly allocations: readonly AllocationStub[]
   /** The service instances of the job, with the state of their checks. */
   readonly services?: readonly ServiceRegistration[]
+  /** A report of the failures follows the progress. */
+  readonly isReported?: boolean
   /** Monitoring continues until all allocations are placed. */
   readonly waitsForRoom?: boolean
   /** Why the job is not placed: nodes were lost while it was starting on them. */
@@ -206,8 +221,13 @@ function formatHealth(allocation: AllocationStub, nowMs: number): string {
 /** Returns the latest event that explains the state of the allocation. */
 export function lastMessage(allocation: AllocationStub): string {
   const events = taskEvents(allocation)
-  const last = events.findLast(isFailureEvent) ?? events.at(-1)
+  const last = lastCause(events.filter(isFailureEvent)) ?? events.at(-1)
   return last === undefined ? allocation.ClientDescription : formatTaskEvent(last)
+}
+
+/** Prefers the failure of a task to the deadline that it missed for that reason. */
+function lastCause(events: readonly TaskEventRecord[]): TaskEventRecord | undefined {
+  return events.findLast(({ event }) => !isMissedDeadline(event)) ?? events.at(-1)
 }
 
 /** Returns why an allocation is not healthy yet; undefined if nothing failed. */
@@ -216,12 +236,23 @@ function failureReason(
   { services = [] }: Pick<DeploymentProgress, 'services'>,
 ): string | undefined {
   if (allocation.DeploymentStatus?.Healthy === true) return undefined
-  const last = taskEvents(allocation).findLast(
-    (one) => isFailureEvent(one) && !exitedSuccessfully(one),
+  const events = taskEvents(allocation)
+  const failed = events.filter(
+    (one, at) =>
+      isFailureEvent(one) && !exitedSuccessfully(one) && !isOvercome(one, events.slice(at)),
   )
+  const last = lastCause(failed)
   if (last !== undefined) return formatTaskEvent(last)
   const failing = services.find((one) => one.AllocID === allocation.ID && hasFailingCheck(one))
   return failing === undefined ? undefined : failingCheckText(failing)
+}
+
+/** Reports whether a task that waited for the data of its templates has started since. */
+function isOvercome({ task, event }: TaskEventRecord, later: readonly TaskEventRecord[]): boolean {
+  return (
+    event.Type === 'Template' &&
+    later.some((one) => one.task === task && one.event.Type === 'Started')
+  )
 }
 
 export function hasFailingCheck({ Checks }: ServiceRegistration): boolean {

@@ -33,7 +33,7 @@ export const nodeCommands: readonly CommandSpec[] = [
     path: 'node drain',
     summary: 'Drain a node, or stop draining it.',
     details:
-      'Watches the drain until it has ended. Ctrl-C does not stop the drain; --monitor watches it again.',
+      'Waits until the drain is complete. Ctrl-C does not stop the drain; --monitor resumes watching.',
     examples: [
       {
         line: 'reeve node drain --enable web-1',

@@ -1,8 +1,10 @@
-import type {
-  Explanation,
-  GroupExplanation,
-  PlacementMetrics,
-  PlacementRefusal,
+import {
+  placementFailureReasons,
+  unplacedCount,
+  type Explanation,
+  type GroupExplanation,
+  type PlacementMetrics,
+  type PlacementRefusal,
 } from '@reeve/contract'
 import type { Paint } from '../output/color.ts'
 import { joinSections } from '../output/format.ts'
@@ -19,48 +21,6 @@ export function formatPlacementFailure(
     paint('bad', head),
     ...placementFailureReasons(metrics).map((reason) => `  * ${reason}`),
   ].join('\n')
-}
-
-/** Number of allocations of a group that could not be placed; 0 without metrics. */
-export function unplacedCount(metrics: PlacementMetrics | undefined): number {
-  return metrics === undefined ? 0 : metrics.CoalescedFailures + 1
-}
-
-function placementFailureReasons(metrics: PlacementMetrics): readonly string[] {
-  const { NodesInPool, NodePool, NodesAvailable, NodesEvaluated } = metrics
-  if (NodesInPool === 0 || NodesEvaluated === 0) return [formatNoNodes(NodePool, NodesAvailable)]
-  return [
-    ...preferReasons(
-      countLines(metrics.ConstraintFiltered, (name) => `not met: ${name}`),
-      countLines(metrics.ClassFiltered, (name) => `node class "${name}" is refused`),
-    ),
-    ...preferReasons(
-      countLines(metrics.DimensionExhausted, (name) => `not enough: ${name}`),
-      countLines(metrics.ClassExhausted, (name) => `node class "${name}" is full`),
-    ),
-    ...(metrics.QuotaExhausted ?? []).map((name) => `the quota is used up: ${name}`),
-  ]
-}
-
-/** Prefers reasons to node classes: both count the same nodes. */
-function preferReasons(reasons: readonly string[], classes: readonly string[]): readonly string[] {
-  return reasons.length > 0 ? reasons : classes
-}
-
-function formatNoNodes(pool: string, available: PlacementMetrics['NodesAvailable']): string {
-  const places = Object.entries(available).filter(([, count]) => count > 0)
-  const seen = places.map(([name, count]) => `${name} (${pluralize(count, 'node')})`).join(', ')
-  const where = `No node is ready in pool "${pool}" and the datacenters of the job.`
-  return seen === '' ? where : `${where} There are nodes in ${seen}.`
-}
-
-function countLines(
-  counts: Readonly<Record<string, number>> | null,
-  says: (name: string) => string,
-): readonly string[] {
-  return Object.entries(counts ?? {})
-    .toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
-    .map(([name, count]) => `${says(name)} (${pluralize(count, 'node')})`)
 }
 
 export function pluralize(count: number, noun: string): string {

@@ -130,7 +130,7 @@ const UPDATE_TEXTS: readonly (readonly [
   ['Reconnect', 'taken back', 'changed'],
   ['Stop', 'stopped', 'removed'],
   ['Preemptions', 'of other jobs displaced', 'removed'],
-  ['Ignore', 'left as they are', 'dim'],
+  ['Ignore', 'unchanged', 'dim'],
 ]
 
 interface UpdatesOptions {

@@ -103,7 +103,7 @@ function updatesOf(updates: DesiredUpdates, unplaced = 0): string {
 
 test('updatesText: lists the changes of allocations, unchanged ones last', () => {
   const updates = { ...NONE, Ignore: 2, Place: 1, Stop: 3 }
-  assert.equal(updatesOf(updates), 'Group "app": 1 started, 3 stopped, 2 left as they are.')
+  assert.equal(updatesOf(updates), 'Group "app": 1 started, 3 stopped, 2 unchanged.')
   assert.equal(updatesOf(NONE), 'Group "app": nothing to do.')
   assert.deepEqual([hasUpdates(updates), hasUpdates({ ...NONE, Ignore: 2 })], [true, false])
 })
@@ -121,7 +121,7 @@ const unplacedCases = [
     name: 'what is started again is one of those that are started',
     updates: { Place: 1, RescheduleNow: 1, Ignore: 1 },
     unplaced: 1,
-    says: '1 left as they are',
+    says: '1 unchanged',
   },
 ]
 
@@ -163,7 +163,7 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
   assert.equal(
     formatPlacementFailure('app', empty, noPaint),
     'Group "app": 1 allocation could not be placed.\n' +
-      '  * No node is ready in pool "default" and the datacenters of the job. There are nodes in dc1 (3 nodes).',
+      '  * no node is ready in pool "default" and the datacenters of the job; there are nodes in dc1 (3 nodes)',
   )
 })
 

@@ -1,4 +1,4 @@
-import type { AllocationStub, NodeStub } from '@reeve/contract'
+import { allocationHealth, type AllocationStub, type NodeStub } from '@reeve/contract'
 import type { Client } from '@reeve/sdk'
 import type { CommandContext } from '../command.ts'
 import type { UsageSampler } from './usage.ts'
@@ -163,7 +163,8 @@ function toAllocationRow(one: AllocationStub, measures: UsageSampler): Allocatio
     JobID: one.JobID,
     TaskGroup: one.TaskGroup,
     NodeName: one.NodeName,
-    Status: one.ClientStatus,
+    // Without task states, which are not read, the time has no influence.
+    Status: allocationHealth(one, 0),
     CreateTime: one.CreateTime,
     CPU: { Allocated: cpu, InUse: use?.cpu ?? null },
     Memory: { Allocated: memory, InUse: use?.memory ?? null },
@@ -181,10 +182,13 @@ function allocatedResources({ AllocatedResources }: AllocationStub): {
   }
 }
 
+/** Health of allocations whose tasks run. */
+const RUNNING: ReadonlySet<string> = new Set(['running', 'healthy', 'unhealthy'])
+
 /** Orders running allocations first, then by CPU usage, memory usage, reservation and age. */
 function compareLoad(a: AllocationRow, b: AllocationRow): number {
   return (
-    Number(b.Status === 'running') - Number(a.Status === 'running') ||
+    Number(RUNNING.has(b.Status)) - Number(RUNNING.has(a.Status)) ||
     Math.round(b.CPU.InUse ?? 0) - Math.round(a.CPU.InUse ?? 0) ||
     Math.round(b.Memory.InUse ?? 0) - Math.round(a.Memory.InUse ?? 0) ||
     b.CPU.Allocated - a.CPU.Allocated ||

@@ -13,6 +13,36 @@ import type {
 import { formatDurationNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { shellLine } from '@reeve/kit/shell-words.ts'
 import { isActiveDeployment } from '../deployment/deployment.ts'
+import { isClientTerminal, isServerTerminal, type AllocationRow } from './allocation-row.ts'
+
+/** Groups of allocations that may explain why their job fails. */
+export const FAILING_GROUPS = ['ended', 'live'] as const
+export type FailingGroup = (typeof FAILING_GROUPS)[number]
+
+type FailingRow = Pick<
+  AllocationRow,
+  'ClientStatus' | 'DesiredStatus' | 'NextAllocation' | 'DeploymentStatus' | 'TaskStates'
+>
+
+/**
+ * Returns the group of an allocation that may explain why its job fails. The answer serves an index
+ * and does not depend on the time: `failureOf` decides whether the allocation fails now.
+ */
+export function failingGroup(row: FailingRow): FailingGroup | undefined {
+  if (row.ClientStatus === 'failed' || row.ClientStatus === 'lost')
+    return (row.NextAllocation ?? '') === '' ? 'ended' : undefined
+  if (isClientTerminal(row) || isServerTerminal(row)) return undefined
+  if (row.DeploymentStatus?.Healthy === false) return 'live'
+  if (row.TaskStates === undefined || row.TaskStates === null) return undefined
+  for (const name in row.TaskStates) if (mayFail(row.TaskStates[name])) return 'live'
+  return undefined
+}
+
+/** Reports whether a task was restarted, or waits for the data of its templates. */
+function mayFail(state: NonNullable<AllocationRow['TaskStates']>[string] | undefined): boolean {
+  if ((state?.Restarts ?? 0) > 0) return true
+  return state?.State === 'pending' && state.Events?.at(-1)?.Type === 'Template'
+}
 
 /** Input for the next attempt of a failed allocation. */
 export interface NextAttemptInput {

@@ -1,4 +1,9 @@
-import type { AllocationDeploymentStatus, Deployment, DeploymentGroupState } from '@reeve/contract'
+import {
+  isMissedDeadline,
+  type AllocationDeploymentStatus,
+  type Deployment,
+  type DeploymentGroupState,
+} from '@reeve/contract'
 import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
@@ -191,7 +196,8 @@ function taskFailure({ TaskStates }: FailureRow): TaskFailure | undefined {
   for (const types of [FAILURE_EVENTS, UNHEALTHY_EVENTS])
     for (const [task, state] of tasks) {
       if (types === FAILURE_EVENTS && state.Failed !== true) continue
-      const event = (state.Events ?? []).findLast(({ Type }) => types.has(Type ?? ''))
+      const events = (state.Events ?? []).filter(({ Type }) => types.has(Type ?? ''))
+      const event = events.findLast((one) => !isMissedDeadline(one)) ?? events.at(-1)
       const text = event?.DisplayMessage || event?.Message || ''
       if (text !== '') return { task, text }
     }

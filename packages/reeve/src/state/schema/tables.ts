@@ -28,6 +28,8 @@ import type {
   VariableRow,
 } from '../../model/index.ts'
 import {
+  type FailingGroup,
+  failingGroup,
   isActiveDeployment,
   isBatchType,
   isParent,
@@ -131,6 +133,11 @@ function verdictKey(namespace: string, index: number, id: string): string {
   return `${namespace}!${String(index).padStart(16, '0')}!${id}`
 }
 
+/** Index key of the allocations of a job that may explain why it fails. */
+export function failingIndexKey(group: FailingGroup, job: string): string {
+  return `${group} ${job}`
+}
+
 /** Index key of the verdicts of a namespace with one result. */
 export function verdictIndexKey(namespace: string, result: PolicyVerdict['Result']): string {
   return `${namespace} ${result}`
@@ -206,6 +213,11 @@ const SPECS = {
       // The number of live allocations determines the job status without a scan.
       live: (row) => (isTerminal(row) ? undefined : jobKey(row)),
       deployment: (row) => row.DeploymentID || undefined,
+      // The health of a job is computed without a scan of its allocations.
+      failing: (row) => {
+        const group = failingGroup(row)
+        return group === undefined ? undefined : failingIndexKey(group, jobKey(row))
+      },
     },
     keepsCreationOrder: true,
     rowSplit: ALLOCATION_SPLIT,

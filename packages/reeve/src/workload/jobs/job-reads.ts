@@ -1,10 +1,14 @@
 import {
   allocationHealth,
+  failureOf,
+  failuresOfJob,
   jobHealth,
+  type AllocationStub,
   type Deployment,
   type Job,
   type JobStatusAllocation,
   type JobStatusDeployment,
+  type JobHealthFacts,
   type JobStatusRow,
   type JobSummary,
   type TaskGroupSummary,
@@ -16,12 +20,13 @@ import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   allocationStub,
   awaitsPromotion,
+  FAILING_GROUPS,
   isActiveDeployment,
   isParent,
   isAutoPromote,
   type AllocationRow,
 } from '../../model/index.ts'
-import { namespacedKey, type Store } from '../../state/index.ts'
+import { failingIndexKey, namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 /** Status of a job with its allocations. */
@@ -56,11 +61,12 @@ const NO_CHILDREN = { Pending: 0, Running: 0, Dead: 0 } as const
 
 type JobStatusFields = Omit<JobStatusRow, 'Allocs' | 'ChildStatuses'>
 
-function statusFieldsOf({ store, view }: WorkloadContext, job: Job): JobStatusFields {
+function statusFieldsOf({ store, view, clock }: WorkloadContext, job: Job): JobStatusFields {
   const latest = view.latestDeployment(job.Namespace, job.ID)
   const deployment = latest?.JobCreateIndex === job.CreateIndex ? latest : undefined
   const requestedCount = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
   const summary = summaryOf(store, job)
+  const found = { job, failing: failingAllocations(store, job), nowMs: clock.nowMs() }
   return {
     ID: job.ID,
     Namespace: job.Namespace,
@@ -89,8 +95,65 @@ function statusFieldsOf({ store, view }: WorkloadContext, job: Job): JobStatusFi
           'failingChecks',
           namespacedKey(job.Namespace, job.ID),
         ) > 0,
+      ...restartFacts(store, found),
     }),
+    Failure: firstFailure(store, found) ?? null,
   }
+}
+
+/** Failing allocations read per job: rows of a page must not cost more for a large job. */
+const FAILING_READ_MAX = 50
+
+/** Returns allocations that may explain why the job fails, a limited number of each group. */
+function failingAllocations({ tables }: Store, job: Job): readonly AllocationStub[] {
+  const key = namespacedKey(job.Namespace, job.ID)
+  return FAILING_GROUPS.flatMap((group) => {
+    const keys = tables.allocations.keysByIndex('failing', failingIndexKey(group, key))
+    return [...take(keys, FAILING_READ_MAX)]
+      .map((id) => tables.allocations.get(id))
+      .filter(({ CreateIndex }) => CreateIndex >= job.CreateIndex)
+      .map((row) => allocationStub(row))
+  })
+}
+
+function* take<T>(items: Iterable<T>, count: number): Iterable<T> {
+  let taken = 0
+  for (const item of items) {
+    if (taken >= count) return
+    taken += 1
+    yield item
+  }
+}
+
+interface FailingJob {
+  readonly job: Job
+  /** Some of the allocations that may explain why the job fails. */
+  readonly failing: readonly AllocationStub[]
+  readonly nowMs: number
+}
+
+/** Counts live allocations that fail now; those that were not read count like the others. */
+function restartFacts(
+  { tables }: Store,
+  { job, failing, nowMs }: FailingJob,
+): Pick<JobHealthFacts, 'restarting' | 'isUnstable'> {
+  const key = failingIndexKey('live', namespacedKey(job.Namespace, job.ID))
+  const total = tables.allocations.countByIndex('failing', key)
+  const now = failing.filter((one) => failureOf(one, nowMs) !== undefined)
+  const withStatus = (status: AllocationStub['ClientStatus']) =>
+    now.filter(({ ClientStatus }) => ClientStatus === status).length
+  const share = withStatus('pending') / Math.max(1, Math.min(total, FAILING_READ_MAX))
+  return { restarting: Math.round(share * total), isUnstable: withStatus('running') > 0 }
+}
+
+/** Returns the failure that explains the state of a job best. */
+function firstFailure({ tables }: Store, { job, failing, nowMs }: FailingJob) {
+  const key = namespacedKey(job.Namespace, job.ID)
+  // Keys of verdicts sort by time.
+  const verdictKeys = [...tables.policy_verdicts.keysByIndex('job', key)].toSorted(compareText)
+  const verdicts = verdictKeys.slice(-1).map((one) => tables.policy_verdicts.get(one))
+  const evaluations = tables.evaluations.rowsByIndex('open', key)
+  return failuresOfJob(job, { allocations: failing, evaluations, verdicts }, nowMs)[0]
 }
 
 function summaryOf({ tables }: Store, { Namespace, ID }: Job): JobSummary | undefined {

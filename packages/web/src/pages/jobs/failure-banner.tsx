@@ -12,35 +12,45 @@ import { useApiQuery } from '../../data/api-query.ts'
 import { RelativeTime, Until } from '../../components/relative-time.tsx'
 import { CopyButton } from '../../components/command-line.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { dateFromNs } from '../../format.ts'
+import { dateFromNs, failureTitle } from '../../format.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useLocation } from '../../routing/location.ts'
-import { useJobAllocations } from './job-data.ts'
+import {
+  useJobAllocations,
+  useJobDenials,
+  useJobEvaluations,
+  useJobExplanation,
+} from './job-data.ts'
 
 /** Maximum number of explained causes; further ones are counted. */
 const CAUSES_SHOWN_MAX = 3
 
 interface JobFailuresProps {
-  readonly job: Pick<Job, 'Stop' | 'Version'>
+  readonly job: Pick<Job, 'Stop' | 'Version' | 'SubmitTime'>
   readonly name: JobName
 }
 
-/** Why allocations of the current version of a job fail, a banner for each cause. */
+/** Why a job fails, a banner for each cause. */
 export function JobFailures({ job, name }: JobFailuresProps) {
   const { data: allocations } = useJobAllocations(name)
-  const all = failuresOfJob(job, allocations ?? [], Date.now())
+  const { data: evaluations } = useJobEvaluations(name)
+  const { data: verdicts } = useJobDenials(name)
+  const records = {
+    allocations: allocations ?? [],
+    evaluations: evaluations ?? [],
+    verdicts: verdicts ?? [],
+  }
+  const all = failuresOfJob(job, records, Date.now())
   const omittedCount = all.length - CAUSES_SHOWN_MAX
   return (
     <>
       {all.slice(0, CAUSES_SHOWN_MAX).map((failure) => (
-        <FailureBanner
-          key={failure.AllocID}
+        <JobFailureBanner
+          key={failure.AllocID + failure.Text}
           job={name}
-          allocation={failure.AllocID}
+          failure={failure}
           node={allocations?.find(({ ID }) => ID === failure.AllocID)?.NodeID}
-          count={failure.Count}
-          text={failureTitle(failure)}
         />
       ))}
       {omittedCount > 0 && (
@@ -51,6 +61,88 @@ export function JobFailures({ job, name }: JobFailuresProps) {
         </p>
       )}
     </>
+  )
+}
+
+interface JobFailureBannerProps {
+  readonly job: JobName
+  readonly failure: Failure
+  /** The node of the allocation. */
+  readonly node?: string | undefined
+}
+
+/** The banner of one cause. */
+export function JobFailureBanner({ job, failure, node }: JobFailureBannerProps) {
+  if (failure.Kind === 'unplaced') return <UnplacedBanner job={job} failure={failure} />
+  if (failure.Kind === 'denied') return <DenialBanner job={job} failure={failure} />
+  return (
+    <FailureBanner
+      job={job}
+      allocation={failure.AllocID}
+      node={node}
+      count={failure.Count}
+      text={failureTitle(failure)}
+    />
+  )
+}
+
+/** Suggested changes in a banner; the page of the reasons lists all. */
+const CHANGES_SHOWN_MAX = 3
+
+/** Why no node takes allocations of a group, and the smallest changes that would place them. */
+function UnplacedBanner({ job, failure }: JobFailureBannerProps) {
+  const { data } = useJobExplanation(job)
+  const group = data?.Groups.find(({ TaskGroup }) =>
+    failure.Text.startsWith(`group "${TaskGroup}": `),
+  )
+  const changes = group?.Changes.slice(0, CHANGES_SHOWN_MAX) ?? []
+  return (
+    <section className="failure-banner tone-warn" aria-label="Waiting for capacity">
+      <h2>
+        <Icon name="pending" /> Waiting for capacity: {failure.Text}
+      </h2>
+      {changes.length > 0 && (
+        <ul className="reasons">
+          {changes.map(({ Text, Steps, Places }) => {
+            const line = Steps.find(({ Place }) => Place !== undefined)?.Place?.Line
+            return (
+              <li key={Text}>
+                {Text} <span className="quiet">(places {Places})</span>{' '}
+                {line !== undefined && (
+                  <Link href={paths.editJob(job, line)}>Edit at line {line}</Link>
+                )}
+              </li>
+            )
+          })}
+        </ul>
+      )}
+      <p>
+        <Link href={paths.job(job, 'explain')}>What every node lacks</Link>
+      </p>
+    </section>
+  )
+}
+
+/** A submission that policies denied: the registered version is older. */
+function DenialBanner({ job, failure }: JobFailureBannerProps) {
+  const date = dateFromNs(failure.Time)
+  return (
+    <section className="failure-banner tone-bad" aria-label="Denied">
+      <h2>
+        <Icon name="failed" /> Denied: {failure.Text}
+      </h2>
+      <p className="quiet">
+        {date !== undefined && (
+          <>
+            Submitted <RelativeTime date={date} />.{' '}
+          </>
+        )}
+        The registered version is unchanged.
+      </p>
+      <p>
+        <Link href={paths.job(job, 'verdicts')}>Policy decisions</Link>
+      </p>
+    </section>
   )
 }
 
@@ -102,12 +194,6 @@ export function FailureBanner(props: FailureBannerProps) {
       </ul>
     </Banner>
   )
-}
-
-/** Prefixes the task: texts such as `exited with code 1` continue the sentence. */
-function failureTitle({ Kind, Task, Text }: Failure): string {
-  if (Task === '') return Text
-  return Kind === 'exit' || Kind === 'oom' ? `Task "${Task}" ${Text}` : `Task "${Task}": ${Text}`
 }
 
 interface BannerProps {
@@ -230,6 +316,8 @@ function remedyHref(
       return paths.job(job, 'versions')
     case 'explain-job':
       return paths.job(job, 'explain')
+    case 'show-denial':
+      return paths.job(job, 'verdicts')
     case 'show-node':
       return node === undefined ? paths.allocation(allocation) : paths.node(node)
     case 'read-checks':

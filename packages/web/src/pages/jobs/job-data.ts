@@ -101,6 +101,21 @@ export function useJobEvaluations(name: JobName) {
   )
 }
 
+/** Reads the latest denied and overridden submissions of the job. */
+export function useJobDenials(name: JobName) {
+  const { namespace, id } = name
+  return useApiQuery(
+    ['job-denials', namespace, id],
+    (api, signal) =>
+      api.v1.listJobVerdicts({
+        params: { job_id: id },
+        query: { namespace, reverse: true, per_page: 1 },
+        signal,
+      }),
+    { watches: jobWatches(name, 'PolicyVerdict', 'Job') },
+  )
+}
+
 export function useJobVersions(name: JobName, against: number | undefined) {
   const { namespace, id } = name
   return useApiQuery(

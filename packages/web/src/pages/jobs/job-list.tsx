@@ -11,7 +11,7 @@ import { PageHeader } from '../../components/page.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useCursorList, type PagedList } from '../../data/lists.ts'
 import { useEventBatch, useLiveStatus } from '../../data/live.tsx'
-import { dateFromNs } from '../../format.ts'
+import { dateFromNs, failureTitle } from '../../format.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
@@ -67,8 +67,16 @@ function Allocations({ job }: { readonly job: JobStatusRow }) {
   }
   const isTerminal = job.Stop || job.Status === 'dead'
   const counts = currentCounts(job, countsOfRow(job))
+  const desired = isTerminal || isSystem(job) ? 0 : job.GroupCountSum
+  if (job.Failure === null) return <AllocationBar counts={counts} desired={desired} />
+  const reason = failureTitle(job.Failure)
   return (
-    <AllocationBar counts={counts} desired={isTerminal || isSystem(job) ? 0 : job.GroupCountSum} />
+    <span className="bar-and-reason">
+      <AllocationBar counts={counts} desired={desired} />
+      <span className="quiet" title={reason}>
+        {reason}
+      </span>
+    </span>
   )
 }
 

@@ -23,19 +23,19 @@ const METRICS: PlacementMetrics = {
 }
 
 const CASES = [
-  { name: 'how many were looked at', given: {}, words: /^2 could not be placed; 3 of 4 nodes/ },
+  { name: 'how many were looked at', given: {}, words: /^2 could not be placed: 3 of 4 nodes/ },
   {
     name: 'a rule that refused',
     given: { ConstraintFiltered: { '${attr.kernel.name} = windows': 2 } },
-    words: /windows: 2 nodes\.$/,
+    words: /windows \(2 nodes\)$/,
   },
   {
     name: 'what ran out',
     given: { DimensionExhausted: { memory: 1 } },
-    words: /memory: 1 node\.$/,
+    words: /memory \(1 node\)$/,
   },
-  { name: 'a quota', given: { QuotaExhausted: ['prod cpu'] }, words: /exhausted: prod cpu/ },
-  { name: 'no node at all', given: { NodesEvaluated: 0 }, words: /No eligible nodes/ },
+  { name: 'a quota', given: { QuotaExhausted: ['prod cpu'] }, words: /quota is used up: prod cpu/ },
+  { name: 'no node at all', given: { NodesEvaluated: 0 }, words: /no node is ready in pool/ },
 ]
 for (const { name, given, words } of CASES)
   test(`the words tell ${name}`, () =>

@@ -1,8 +1,14 @@
-import type { DesiredUpdates, JobPlanResponse, PlacementMetrics } from '@reeve/contract'
+import {
+  placementFailureReasons,
+  planWarnings,
+  unplacedCount,
+  type DesiredUpdates,
+  type JobPlanResponse,
+  type PlacementMetrics,
+} from '@reeve/contract'
 import { Panel } from '../../components/page.tsx'
 import { JobOutcomes } from '../policies/policy-results.tsx'
 import { DiffView } from './diff-view.tsx'
-import { planWarnings } from './scheduling.ts'
 
 /** The result of a plan: changes, placement failures, policies and diff. */
 export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
@@ -86,12 +92,6 @@ function describeUpdates(updates: DesiredUpdates): string {
 }
 
 function describePlacementFailure(group: string, metrics: PlacementMetrics): string {
-  const { NodesEvaluated, NodesFiltered, NodesExhausted, CoalescedFailures } = metrics
-  const reasonCounts = { ...metrics.ConstraintFiltered, ...metrics.DimensionExhausted }
-  const reasons = Object.entries(reasonCounts).map(([rule, count]) => `${rule} (${count} nodes)`)
-  return (
-    `${group}: ${1 + CoalescedFailures} can't be placed. ${NodesFiltered} of ${NodesEvaluated} ` +
-    `nodes don't match, ${NodesExhausted} lack capacity` +
-    (reasons.length === 0 ? '.' : `: ${reasons.join(', ')}.`)
-  )
+  const reasons = placementFailureReasons(metrics).join('; ')
+  return `${group}: ${unplacedCount(metrics)} can't be placed${reasons === '' ? '' : `: ${reasons}`}.`
 }

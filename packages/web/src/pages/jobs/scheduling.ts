@@ -1,4 +1,10 @@
-import type { Evaluation, Job, PlacementMetrics } from '@reeve/contract'
+import {
+  placementFailureReasons,
+  unplacedCount,
+  type Evaluation,
+  type Job,
+  type PlacementMetrics,
+} from '@reeve/contract'
 import { formatFuture } from '../../format.ts'
 
 type EvaluationPosition = Pick<Evaluation, 'ID' | 'CreateIndex' | 'PreviousEval'>
@@ -36,36 +42,11 @@ export function launchStaleMs(launch: Date | undefined, nowMs: number): number {
   return Math.min(REFETCH_MS_MAX, Math.max(REFETCH_MS_MIN, untilMs + 1_000))
 }
 
-/** Splits the `Warnings` of a plan; omits denials, which are shown with their rule and line. */
-export function planWarnings(text: string): readonly string[] {
-  const [head = '', ...items] = text.split(/^\s*\* /m)
-  const all = items.length === 0 ? [head] : items
-  return all
-    .map((item) => item.trim())
-    .filter((item) => item !== '' && !item.startsWith(DENIAL_PREFIX))
-}
-
-const DENIAL_PREFIX = 'would be denied: '
-
 /** Describes why allocations could not be placed, one line per cause. */
 export function placementFailureLines(metrics: PlacementMetrics): readonly string[] {
-  const { NodesEvaluated, NodesInPool, NodePool, CoalescedFailures } = metrics
+  const { NodesEvaluated, NodesInPool, NodePool } = metrics
   return [
-    `${1 + CoalescedFailures} could not be placed; ${NodesEvaluated} of ${NodesInPool} nodes in pool ${NodePool} evaluated.`,
-    ...nodeCountLines(metrics.ConstraintFiltered, (rule) => `Filtered by constraint ${rule}`),
-    ...nodeCountLines(metrics.ClassFiltered, (name) => `Filtered, class ${name}`),
-    ...nodeCountLines(metrics.DimensionExhausted, (name) => `Exhausted: ${name}`),
-    ...nodeCountLines(metrics.ClassExhausted, (name) => `Exhausted, class ${name}`),
-    ...(metrics.QuotaExhausted ?? []).map((name) => `Quota exhausted: ${name}.`),
-    ...(NodesEvaluated === 0 ? ['No eligible nodes.'] : []),
+    `${unplacedCount(metrics)} could not be placed: ${NodesEvaluated} of ${NodesInPool} nodes in pool ${NodePool} evaluated`,
+    ...placementFailureReasons(metrics),
   ]
-}
-
-function nodeCountLines(
-  counts: Readonly<Record<string, number>> | null,
-  describe: (name: string) => string,
-): readonly string[] {
-  return Object.entries(counts ?? {}).map(
-    ([name, count]) => `${describe(name)}: ${count} ${count === 1 ? 'node' : 'nodes'}.`,
-  )
 }

@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent } from 'react'
-import { originText, type Job, type JobStatusAllocation, type JobQuarantine } from '@reeve/contract'
+import { originText, type Job, type JobQuarantine } from '@reeve/contract'
 import { ActionButton } from '../../components/action-button.tsx'
 import { useConfirm } from '../../components/dialog.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
@@ -17,11 +17,17 @@ import { DeploymentPanel } from './deployment-panel.tsx'
 import {
   countAllocations,
   countsOfSummary,
-  isTooLargeToList,
   hasAllocationList,
+  isTooLargeToList,
 } from './allocation-counts.ts'
-import { JobFailures } from './failure-banner.tsx'
-import { type JobView, useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
+import { JobFailureBanner, JobFailures } from './failure-banner.tsx'
+import {
+  type JobView,
+  useJobDeployments,
+  useJobHealth,
+  useJobStatus,
+  useJobSummary,
+} from './job-data.ts'
 import { launchStaleMs, launchText, whyNotLaunched } from './scheduling.ts'
 import { StatusPanel, type GroupAllocations } from './status-panel.tsx'
 
@@ -31,7 +37,7 @@ export function OverviewTab({ job, name }: JobView) {
   const active = deployments?.find(isActive)
   return (
     <>
-      {hasAllocationList(job) && <Failures job={job} name={name} />}
+      <Failures job={job} name={name} />
       {job.Quarantine !== undefined && <QuarantinePanel job={job} quarantine={job.Quarantine} />}
       {active !== undefined && (
         <DeploymentPanel deployment={active} title="Deployment in progress" />
@@ -49,16 +55,20 @@ interface JobPanelProps {
   readonly name: JobName
 }
 
-/** Reads the allocations with their events only if one of them may have failed. */
+/** Reads the allocations with their events only if the job has a failure. */
 function Failures({ job, name }: JobPanelProps) {
-  const { data: rows } = useJobStatus(name, true)
-  const allocations = rows?.find(({ ID }) => ID === job.ID)?.Allocs ?? []
-  return !job.Stop && allocations.some(mayHaveFailed) && <JobFailures job={job} name={name} />
-}
-
-/** A running allocation may restart again and again. */
-function mayHaveFailed({ ClientStatus, DeploymentStatus }: JobStatusAllocation): boolean {
-  return ClientStatus !== 'complete' || DeploymentStatus.Healthy === false
+  // The head of the page reads the same: equal keys are one request.
+  const isListed = hasAllocationList(job)
+  const listed = useJobStatus(name, isListed)
+  const counted = useJobHealth(name, !isListed)
+  const { data: rows } = isListed ? listed : counted
+  const failure = rows?.find(({ ID }) => ID === job.ID)?.Failure ?? null
+  if (failure === null) return null
+  return isTooLargeToList(job) ? (
+    <JobFailureBanner job={name} failure={failure} />
+  ) : (
+    <JobFailures job={job} name={name} />
+  )
 }
 
 function AllocationStatus({ job, name }: JobPanelProps) {
@@ -248,13 +258,15 @@ function PlacementFailurePanel({ job, liveCount }: PlacementFailurePanelProps) {
     (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),
     { enabled: hasUnplaced, watches: [{ topic: 'Evaluation', namespace, key: id }] },
   )
-  if (!hasUnplaced || data === undefined || data.Groups.length === 0) return null
+  // A banner above explains the groups that no node takes.
+  const waiting = data?.Groups.flatMap(({ Instances }) => Instances) ?? []
+  if (!hasUnplaced || waiting.every(({ State }) => State === 'refused')) return null
   return (
     <Panel
-      title="Placement failures"
+      title="Waiting allocations"
       actions={<Link href={paths.job({ namespace, id }, 'explain')}>Details</Link>}
     >
-      <p className="note tone-warn">{data.Text}</p>
+      <p className="note tone-warn">{data?.Text}</p>
     </Panel>
   )
 }

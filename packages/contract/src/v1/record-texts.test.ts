@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planWarnings } from './scheduling.ts'
+import { planWarnings } from './record-texts.ts'
 
 test('each warning is an item, without the denials', () => {
   assert.deepEqual(planWarnings(''), [])
