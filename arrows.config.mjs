@@ -84,7 +84,8 @@ export const areas = {
     library,
   },
 
-  compat: { folder: `${reeve}/compat`, pure },
+  // The runner of a phase starts without the tables of aliases.
+  compat: { folder: `${reeve}/compat`, doors: ['index.ts', 'tool/index.ts'], pure },
   model: {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
@@ -187,7 +188,7 @@ export const areas = {
     builtins,
   },
   // The program that the jobs of runs start on nodes; it unpacks archives as agents do.
-  runner: { folder: `${reeve}/runner`, may: ['agent', 'contract'], builtins },
+  runner: { folder: `${reeve}/runner`, may: ['agent', 'compat', 'contract'], builtins },
   // Audit records of requests that commit nothing themselves.
   audit: {
     folder: `${reeve}/audit`,

@@ -144,7 +144,7 @@ const workspace = {
     },
     'remote-state-consumers': related(`workspaces/ws-${suffix}/remote-state-consumers`),
   },
-  links: { self: '/api/v2/organizations/acme/workspaces/payments-prod' },
+  links: { self: '/api/v2/workspaces/ws-1', 'self-html': '/ui/organizations/acme/workspaces/a' },
 }
 
 const team = {

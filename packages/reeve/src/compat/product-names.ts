@@ -139,7 +139,7 @@ const METRICS: MetricAliases = {
     node_allocations_pending: 'nomad_client_allocations_pending',
     node_allocations_running: 'nomad_client_allocations_running',
     node_host_cpu_percent: 'nomad_client_host_cpu_total_percent',
-    node_host_memory_total: 'nomad_client_host_memory_total',
+    node_host_memory_size: 'nomad_client_host_memory_total',
     node_host_memory_available: 'nomad_client_host_memory_available',
     node_host_memory_used: 'nomad_client_host_memory_used',
     node_host_memory_free: 'nomad_client_host_memory_free',

@@ -1,9 +1,9 @@
-// tidy-allow vendor: the tool reads these settings and calls these paths
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { Fault } from '@reeve/kit/fault.ts'
 import { PHASE_REJECTED, type PhaseClient } from './phase-client.ts'
+import { TOOL_RESPONSE_HEADERS, TOOL_SERVICES } from '../compat/tool/index.ts'
 
 /** Server and token of the remote states that the configuration of a run reads. */
 export interface GatewayInput {
@@ -38,7 +38,7 @@ export class RemoteStateGateway {
     this.#server.listen(0, '127.0.0.1')
     await once(this.#server, 'listening')
     // The settings are not JSON: members are assigned with an equals sign.
-    const services = SERVICES.map((name) => `"${name}" = "${this.#address()}${BASE_PATH}"`)
+    const services = TOOL_SERVICES.map((name) => `"${name}" = "${this.#address()}${BASE_PATH}"`)
     return this.#input.hosts
       .map((host) => {
         const name = JSON.stringify(host)
@@ -119,7 +119,6 @@ export class RemoteStateGateway {
   }
 }
 
-const SERVICES = ['tfe.v2', 'tfe.v2.1', 'tfe.v2.2', 'state.v2'] as const
 const BASE_PATH = '/api/v2/'
 const DOWNLOAD_PREFIX = 'state-of-'
 const READ_ONLY = 'The token of a run reads only the outputs of workspaces that share them'
@@ -143,15 +142,8 @@ function detailOf(message: string): string {
   return /"detail":"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message
 }
 
-/** Versions of the API that clients of the tool check. */
-const HEADERS = {
-  'content-type': 'application/vnd.api+json',
-  'TFP-API-Version': '2.6',
-  'TFP-AppName': 'HCP Terraform',
-}
-
 function send(response: ServerResponse, status: number, body = ''): void {
-  response.writeHead(status, HEADERS)
+  response.writeHead(status, TOOL_RESPONSE_HEADERS)
   response.end(body)
 }
 

@@ -374,10 +374,11 @@ test('stopJob: purging needs more than deregister-job', async () => {
 test('every route answers 405 to a method that it does not have', async () => {
   const server = await createTestServer({ aclEnabled: false })
   const byPath = Map.groupBy(
-    routes.filter(({ path, streams }) => path.startsWith('/v1') && streams !== true),
+    routes.filter(({ path }) => path.startsWith('/v1')),
     ({ path }) => path,
   )
   for (const [path, ofPath] of byPath) {
+    if (ofPath.every(({ streams }) => streams === true)) continue
     const methods = ofPath.flatMap((route) => route.methods)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
       if (methods.includes(method)) continue

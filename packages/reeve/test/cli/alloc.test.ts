@@ -32,7 +32,7 @@ test('alloc', async (t) => {
       'service_task_memory_rss',
       'service_task_memory_allocated',
       'service_task_cpu_percent',
-      'service_node_host_memory_total',
+      'service_node_host_memory_size',
     ]
     const text = await until('all of them', async () => {
       const answer = await fetch(`${reeve.address}/v1/metrics?format=prometheus`)

@@ -148,7 +148,7 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     await reeve.ok(`org member add ${email} --team platform`)
     const invited = await reeve.ok('org member list --status invited --search ada')
     assert.match(invited, /\nada@acme\.example +\S+ +invited +platform /)
-    assert.match(await reeve.ok('org member list --search nobody'), /^There is no such member\./)
+    assert.match(await reeve.ok('org member list --search nobody'), /^The member does not exist\./)
     assert.doesNotMatch(await reeve.ok('org member list --status active'), /ada@/)
     const username = await reeve.ok(['org', 'member', 'list', '--json', '--search', 'ada'])
     assert.match(username, /"status": "invited"/)

@@ -91,6 +91,12 @@ const STORIES: Readonly<Record<string, Story>> = {
         '{ timeout 3 reeve job logs -f --all-allocs web || test $? -eq 124; } | cat',
     },
   },
+  'explanation/infrastructure-runs.md': {
+    notRun: {
+      'reeve run start network --message "rotate keys"':
+        'needs an uploaded configuration; cli/run-start.test.ts uploads one',
+    },
+  },
   'how-to/infrastructure-runs.md': {
     files: { 'key.txt': 's3cret\n' },
     before: `reeve org create acme --email ops@acme.example

@@ -122,8 +122,8 @@ const refused: readonly (Wish & { readonly name: string; readonly message: RegEx
   { name: 'writing what is only read', request: { Source: 'fixed' }, message: /only be read/ },
   { name: 'a file', request: { Source: 'broken' }, message: /not a directory/ },
   { name: 'a path that is not there', request: { Source: 'gone' }, message: /ENOENT/ },
-  { name: 'a relative place', mount: { Destination: 'data' }, message: /no place for a volume/ },
-  { name: 'a place that climbs', mount: { Destination: '/a/../b' }, message: /no place/ },
+  { name: 'a relative mount path', mount: { Destination: 'data' }, message: /not a valid mount/ },
+  { name: 'a mount path with ..', mount: { Destination: '/a/../b' }, message: /not a valid mount/ },
   { name: 'a driver without a root', isolation: 'none', message: /cannot mount volumes/ },
 ]
 for (const { name, message, ...wish } of refused) {

@@ -118,7 +118,7 @@ function isSchema(value: unknown): value is Json {
 function identifiedType({ properties }: Json): string | undefined {
   const type: unknown = isObject(properties) ? Reflect.get(properties, 'type') : undefined
   const name: unknown = isObject(type) ? Reflect.get(type, 'const') : undefined
-  return typeof name === 'string' ? `${name} identifier` : undefined
+  return typeof name === 'string' ? `${name} id` : undefined
 }
 
 /** Length of a reference to a component. */

@@ -197,7 +197,7 @@ export const STATE_METRICS = {
   node_allocations_lost: 'Allocations that were lost with their node.',
   node_allocations_unknown: 'Allocations of a node that is disconnected.',
   node_host_cpu_percent: 'CPU usage of a node, as the average of its cores, in percent.',
-  node_host_memory_total: 'Memory of a node, in bytes.',
+  node_host_memory_size: 'Memory of a node, in bytes.',
   node_host_memory_available: 'Memory of a node that programs can use, in bytes.',
   node_host_memory_used: 'Memory of a node that is used, in bytes.',
   node_host_memory_free: 'Memory of a node that is not used at all, in bytes.',
@@ -256,7 +256,7 @@ function addHost(node: NodeRow, usage: NodeUsageReport | undefined, write: Write
   const { host } = usage
   const labels = nodeLabels(node)
   write('node_host_cpu_percent', labels, host.cpuPercent)
-  write('node_host_memory_total', labels, host.memoryTotalBytes)
+  write('node_host_memory_size', labels, host.memoryTotalBytes)
   write('node_host_memory_available', labels, host.memoryAvailableBytes)
   write('node_host_memory_used', labels, host.memoryUsedBytes)
   write('node_host_memory_free', labels, host.memoryFreeBytes)

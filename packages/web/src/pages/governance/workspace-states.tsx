@@ -36,7 +36,7 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
     ['current-state', workspace.id],
     (api, signal) =>
       api.v2.readCurrentStateVersion({ params: { workspace_id: workspace.id }, signal }),
-    { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
+    { watches: [{ topic: 'Workspace' }, { topic: 'Run' }], enabled: list.items.length > 0 },
   )
   const columns = useColumns(workspace, current?.data.id, setComparedState)
   return (
