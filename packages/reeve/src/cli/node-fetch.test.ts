@@ -7,7 +7,7 @@ import { text as readText } from 'node:stream/consumers'
 import { constants, createGzip, gzipSync } from 'node:zlib'
 import type { FetchInit } from '@reeve/sdk'
 import { certificate } from '../../test/build/certificates.ts'
-import { createNodeFetch } from './node-fetch.ts'
+import { createNodeFetch, withRateLimitRetries } from './node-fetch.ts'
 
 const ask = createNodeFetch()
 
@@ -144,3 +144,39 @@ test('fetch: an answer that is cut fails while it is read', async (t) => {
   })
   await assert.rejects(async () => await (await ask(address, anInit())).arrayBuffer())
 })
+
+for (const { name, reset, body, sent, status } of [
+  {
+    name: 'is repeated when its second has passed',
+    reset: '0.01',
+    body: 'x',
+    sent: 2,
+    status: 200,
+  },
+  { name: 'with a long wait is not repeated', reset: '60', body: 'x', sent: 1, status: 429 },
+  { name: 'without a time is not repeated', reset: undefined, body: 'x', sent: 1, status: 429 },
+  {
+    name: 'with a stream is not repeated',
+    reset: '0.01',
+    body: new ReadableStream<Uint8Array>(),
+    sent: 1,
+    status: 429,
+  },
+])
+  test(`a request over the rate limit ${name}`, async () => {
+    let count = 0
+    const fetch = withRateLimitRetries(() => {
+      count += 1
+      const headers = reset === undefined ? {} : { 'x-ratelimit-reset': reset }
+      return Promise.resolve(new Response('', { status: count === 1 ? 429 : 200, headers }))
+    })
+    const init: FetchInit = {
+      method: 'PUT',
+      headers: {},
+      body,
+      redirect: 'manual',
+      signal: new AbortController().signal,
+    }
+    const response = await fetch('http://reeve.test', init)
+    assert.deepEqual([response.status, count], [status, sent])
+  })

@@ -35,6 +35,29 @@ export function createNodeFetch(tls?: ConnectionOptions): Fetch {
   }
 }
 
+/** Attempts of one request, and the longest wait before the next one. */
+const RATE_LIMIT_ATTEMPTS_MAX = 5
+const RATE_LIMIT_WAIT_MS_MAX = 2_000
+
+/**
+ * Repeats requests over the rate limit of a second when that has passed. The server has not handled
+ * them, so that writes are repeated too; a stream cannot be sent again.
+ */
+export function withRateLimitRetries(fetch: Fetch): Fetch {
+  return async (address, init) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await fetch(address, init)
+      const reset = response.headers.get('x-ratelimit-reset')
+      const delayMs = Number(reset ?? Infinity) * 1_000
+      const isRetryable = response.status === 429 && delayMs <= RATE_LIMIT_WAIT_MS_MAX
+      if (!isRetryable || attempt === RATE_LIMIT_ATTEMPTS_MAX) return response
+      if (init.body instanceof ReadableStream || init.signal.aborted) return response
+      await response.arrayBuffer()
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+    }
+  }
+}
+
 function optionsOf({ method, headers, body }: FetchInit): RequestOptions {
   const defaults = { accept: '*/*', 'user-agent': 'reeve', 'accept-encoding': 'gzip' }
   return { method, headers: { ...defaults, ...headers, ...lengthHeader(body) } }

@@ -175,10 +175,11 @@ async function createContext(parts: ContextOptions): Promise<CommandContext> {
 /** Creates the transport from the TLS settings. */
 async function createTransport(flags: Flags, host: CliHost): Promise<Transport> {
   const tls = await readTlsOptions(flags, host)
-  const { createNodeFetch } = await import('./node-fetch.ts')
-  if (tls === undefined) return { fetch: createNodeFetch() }
+  const { createNodeFetch, withRateLimitRetries } = await import('./node-fetch.ts')
+  const fetch = withRateLimitRetries(createNodeFetch(tls))
+  if (tls === undefined) return { fetch }
   const { createSecureWebSocket } = await import('./secure-socket.ts')
-  return { fetch: createNodeFetch(tls), openWebSocket: createSecureWebSocket(tls) }
+  return { fetch, openWebSocket: createSecureWebSocket(tls) }
 }
 
 /** A malformed address or token is a usage error that names its source. */
