@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RUN_LOG_BYTES_MAX } from '@reeve/contract/constants'
 import { Fault } from '@reeve/kit/fault.ts'
@@ -78,11 +79,13 @@ export class PhaseClient {
     const headers = { ...from.headers, host: url.host }
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest
     const request = send(url, { method: from.method, headers, ...secure })
+    // After the response has begun, its stream reports what breaks off.
+    request.on('error', () => undefined)
     from.pipe(request)
     // The arguments of the event `response` are typed as any[].
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     to.writeHead(response.statusCode ?? 502, response.headers)
-    response.pipe(to)
+    await pipeline(response, to)
   }
 
   #sendOnce({ method, path, type = OCTETS, body }: PhaseRequest): Promise<PhaseResponse> {

@@ -12,6 +12,11 @@ const NOT_SHARED = 'Workspace other does not exist or does not share its outputs
 /** A server on which the workspace `network` shares its outputs. */
 function answer({ url = '', headers, method }: IncomingMessage, response: ServerResponse): void {
   const end = (status: number, text: string) => response.writeHead(status).end(text)
+  if (url.endsWith('/broken-off')) {
+    response.writeHead(200, { 'content-length': '100' }).write('half')
+    setImmediate(() => response.destroy())
+    return
+  }
   if (headers.authorization === 'Bearer own-token-of-a-user')
     return void end(200, `${method} ${url}`)
   assert.equal(headers.authorization, 'Bearer token-of-the-phase')
@@ -96,4 +101,17 @@ test('a request with a token of a user goes to the server as it is', async (t) =
     'POST',
   )
   assert.deepEqual([status, text], [200, 'POST /api/v2/organizations/acme/teams?page=2'])
+})
+
+test('a response of the server that breaks off ends the request, and not the gateway', async (t) => {
+  const { ask } = await aGateway(t)
+  await assert.rejects(ask('runs/broken-off', 'own-token-of-a-user'), /terminated|fetch failed/)
+  assert.equal((await ask('ping')).status, 204)
+})
+
+test('a malformed path is an error with a text', async (t) => {
+  const { ask } = await aGateway(t)
+  const { status, text } = await ask('organizations/%E0%A4%A')
+  assert.equal(status, 400)
+  assert.match(text, /malformed/)
 })

@@ -61,7 +61,8 @@ export class RemoteStateGateway {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', this.#address())
     if (!this.#isOwn(request)) return await this.#input.client.forward(request, response)
-    const segments = pathname.replace(BASE_PATH, '').split('/').map(decodeURIComponent)
+    const segments = decodePath(pathname.replace(BASE_PATH, ''))
+    if (segments === undefined) return sendError(response, 400, `${pathname} is malformed`)
     const [kind, name = '', , workspace = ''] = segments
     if (request.method !== 'GET') return sendError(response, 403, READ_ONLY)
     if (kind === 'ping') return send(response, 204)
@@ -123,6 +124,15 @@ const BASE_PATH = '/api/v2/'
 const DOWNLOAD_PREFIX = 'state-of-'
 const READ_ONLY = 'The token of a run reads only the outputs of workspaces that share them'
 
+/** Undefined if a part is not a valid encoding. */
+function decodePath(path: string): readonly string[] | undefined {
+  try {
+    return path.split('/').map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}
+
 function idOfName(name: string): string {
   return `ws-${Buffer.from(name, 'utf8').toString('hex')}`
 }
@@ -151,7 +161,16 @@ function sendJson(response: ServerResponse, document: object): void {
   send(response, 200, JSON.stringify(document))
 }
 
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'bad request',
+  403: 'forbidden',
+  404: 'not found',
+  502: 'bad gateway',
+}
+
 function sendError(response: ServerResponse, status: number, detail: string): void {
-  const title = status === 404 ? 'not found' : 'forbidden'
+  // A response that has begun can only be broken off.
+  if (response.headersSent) return void response.destroy()
+  const title = TITLES[status]
   send(response, status, JSON.stringify({ errors: [{ status: String(status), title, detail }] }))
 }
